@@ -1,0 +1,275 @@
+"""The settings: one typed section for each part. An unknown key, a wrong type or an impossible pair is an error."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from vitrail.config.presets import PRESETS
+
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Rate = Annotated[float, Field(gt=0)]
+# A language's name becomes part of a symbol, `<2fr>`, so it must stay one short word.
+Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,15}$")]
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+class Section(BaseModel):
+    """A part of the settings: immutable, complete, and closed to keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
+
+
+class ModelConfig(Section):
+    """The shape of the Transformer. Defaults are the paper's base model; `preset` fills in a size."""
+
+    preset: Literal["tiny", "small", "base", "big"] = "base"
+    d_model: Positive = 512
+    heads: Positive = 8
+    kv_heads: Positive = 8  # heads: multi-head; 1: multi-query; between: grouped. Unset: heads
+    d_k: Positive = 64  # width of a head. Unset: d_model / heads
+    d_ff: Positive = 2048
+    encoder_layers: Positive = 6
+    decoder_layers: Positive = 6
+    norm: Literal["post", "pre"] = "post"
+    positions: Literal["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"] = (
+        "sinusoidal"
+    )
+    max_positions: Positive = 512  # the rows of the learned table; no other kind has a limit
+    max_distance: Positive = 16  # Shaw's k: relative distances beyond it count as it
+    activation: Literal["relu", "gelu", "silu"] = "relu"
+    dropout: Share = 0.1
+    bias: bool = True
+    output_bias: bool = False
+    embedding_scale: bool = True  # multiply embeddings by √d_model
+    tie_embeddings: Literal["all", "target", "none"] = "all"  # all: source, target and output; target: the last two
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_the_preset(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        filled = {**PRESETS["base"], **PRESETS.get(str(given.get("preset", "base")), {}), **given}
+        heads, d_model = filled["heads"], filled["d_model"]
+        filled.setdefault("kv_heads", heads)
+        if "d_k" not in filled and _is_positive(heads) and _is_positive(d_model):
+            if d_model % heads:
+                raise ValueError(
+                    f"heads = {heads} do not divide d_model = {d_model}"
+                    f"|choose heads that divide {d_model}, or set d_k, the width of a head, yourself"
+                )
+            filled["d_k"] = d_model // heads
+        return filled
+
+    @model_validator(mode="after")
+    def _refuse_impossible_pairs(self) -> Self:
+        if self.heads % self.kv_heads:
+            raise ValueError(
+                f"kv_heads = {self.kv_heads} do not divide heads = {self.heads}"
+                f"|every key-value head serves the same number of heads: choose a divisor of {self.heads}"
+            )
+        if self.positions.startswith("sinusoidal") and self.d_model % 2:
+            raise ValueError(
+                f"positions = '{self.positions}' cannot go with d_model = {self.d_model}"
+                "|sines and cosines come in pairs: choose an even d_model"
+            )
+        if self.positions == "sinusoidal-concat" and self.d_model < 4:
+            raise ValueError(
+                f"positions = 'sinusoidal-concat' cannot go with d_model = {self.d_model}"
+                "|its frequencies are spread over d_model/2 - 1 steps: choose d_model of 4 or more"
+            )
+        if self.positions == "rope" and self.d_k % 2:
+            raise ValueError(
+                f"positions = 'rope' cannot go with d_k = {self.d_k}"
+                "|a rotation turns pairs of numbers: choose an even d_k"
+            )
+        return self
+
+
+class CorpusConfig(Section):
+    """One corpus: a pair of files, or one file of pairs (TSV or JSON lines), or the phrasebook in the box."""
+
+    source: str | None = None
+    target: str | None = None
+    pairs: str | None = None  # .tsv or .jsonl, plain, .gz or .xz
+    builtin: Literal["phrasebook"] | None = None
+    source_language: Language | None = None
+    target_language: Language | None = None
+    source_field: str | None = None  # TSV: a column, counted from 1; JSON lines: a key, dots go inside
+    target_field: str | None = None
+    weight: Rate = 1.0  # how often each pair is seen in an epoch
+
+    @model_validator(mode="after")
+    def _exactly_one_kind(self) -> Self:
+        files = self.source is not None or self.target is not None
+        if files and (self.source is None or self.target is None):
+            raise ValueError("a corpus has 'source' but no 'target', or the other way round|give both files")
+        if [files, self.pairs is not None, self.builtin is not None].count(True) != 1:
+            raise ValueError(
+                "a corpus needs 'source' and 'target', or 'pairs', or 'builtin'|give exactly one of these three"
+            )
+        if self.builtin is None and (self.source_language is None) != (self.target_language is None):
+            raise ValueError("a corpus names one of its languages but not the other|give both, or neither")
+        return self
+
+
+class DataConfig(Section):
+    """What to learn from: corpora, the vocabulary made of them, and what is left out."""
+
+    source: str | None = None
+    target: str | None = None
+    pairs: str | None = None
+    source_language: Language | None = None
+    target_language: Language | None = None
+    validation_source: str | None = None
+    validation_target: str | None = None
+    validation_pairs: str | None = None
+    corpora: tuple[CorpusConfig, ...] = Field(default=(), strict=False)  # several, instead of source and target
+    validation: tuple[CorpusConfig, ...] = Field(default=(), strict=False)
+    prepared: str | None = None  # a folder that `vitrail prepare` wrote
+    vocabulary: Literal["bpe", "unigram", "word"] = "bpe"
+    vocabulary_size: Positive = 8000
+    joint: bool = True  # one vocabulary for both sides
+    max_length: Positive = 200  # tokens; longer pairs are left out
+    max_ratio: Rate = 4.0  # longer side / shorter side, where the longer has 10 tokens or more
+    drop_identical: bool = True
+    drop_duplicates: bool = True
+    strict: bool = False  # any pair that would be left out is an error
+
+    @model_validator(mode="after")
+    def _one_way_to_name_the_data(self) -> Self:
+        short = self.source or self.target or self.pairs
+        if short and self.corpora:
+            raise ValueError("'source'/'target'/'pairs' and 'corpora' are both given|name the data one way")
+        if (self.validation_source or self.validation_target or self.validation_pairs) and self.validation:
+            raise ValueError("'validation_…' and 'validation' are both given|name the validation data one way")
+        self.training_corpora()
+        self.validation_corpora()
+        if not self.joint and len(self.directions()) > 1:
+            raise ValueError(
+                "joint = false cannot go with several directions"
+                "|a source vocabulary of its own means one source language: set joint = true"
+            )
+        return self
+
+    def training_corpora(self) -> tuple[CorpusConfig, ...]:
+        """The corpora to train on, however they were named."""
+        return self.corpora or self._short("source", "target", "pairs")
+
+    def validation_corpora(self) -> tuple[CorpusConfig, ...]:
+        """The corpora to validate on; may be none."""
+        return self.validation or self._short("validation_source", "validation_target", "validation_pairs")
+
+    def directions(self) -> tuple[tuple[str, str], ...]:
+        """The (source, target) languages that are named, in order; nothing where none are."""
+        found: dict[tuple[str, str], None] = {}
+        for corpus in self.training_corpora():
+            if corpus.builtin == "phrasebook":
+                found |= {("fr", "en"): None, ("en", "fr"): None}
+            elif corpus.source_language and corpus.target_language:
+                found[corpus.source_language, corpus.target_language] = None
+        return tuple(found)
+
+    def _short(self, source: str, target: str, pairs: str) -> tuple[CorpusConfig, ...]:
+        values = {"source": getattr(self, source), "target": getattr(self, target), "pairs": getattr(self, pairs)}
+        given = {key: value for key, value in values.items() if value is not None}
+        if not given:
+            return ()
+        languages = {"source_language": self.source_language, "target_language": self.target_language}
+        return (CorpusConfig(**given, **languages),)
+
+
+class TrainConfig(Section):
+    """How to learn. Defaults are the paper's (section 5), but for the batch, which is for a laptop."""
+
+    max_steps: Positive = 100_000
+    max_epochs: Positive | None = None
+    batch_tokens: Positive = 4096  # target or source tokens of a batch, padding included, whichever are more
+    accumulate: Positive = 1  # batches per step
+    optimizer: Literal["adam", "adamw", "adafactor"] = "adam"
+    schedule: Literal["paper", "inverse_sqrt", "cosine", "constant"] = "paper"
+    peak_rate: Rate | None = None  # for every schedule but the paper's, which follows from d_model
+    warmup_steps: Count = 4000
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    clip_norm: Rate | None = None
+    label_smoothing: Share = 0.1
+    checkpoint_every: Positive = 500
+    validate_every: Positive = 500
+    keep_checkpoints: Positive = 5
+    average: Positive = 5  # the newest checkpoints that become model.safetensors
+    patience: Positive | None = None  # validations without a better loss before the run stops
+    samples: Count = 3  # validation sentences translated and shown
+    bleu_sentences: Count = 200  # validation sentences translated for BLEU; 0: only the loss
+    log_every: Positive = 50
+    seed: Count = 1
+    threads: Positive | None = None  # unset: torch's choice
+
+    @model_validator(mode="after")
+    def _refuse_impossible_pairs(self) -> Self:
+        if self.schedule == "paper" and self.peak_rate is not None:
+            raise ValueError(
+                "peak_rate cannot go with schedule = 'paper'"
+                "|the paper's rate follows from d_model and warmup_steps: set schedule = 'inverse_sqrt'"
+            )
+        if self.schedule != "paper" and self.peak_rate is None:
+            raise ValueError(f"schedule = '{self.schedule}' needs peak_rate|for example peak_rate = 0.001")
+        if self.schedule in ("paper", "inverse_sqrt") and self.warmup_steps == 0:
+            raise ValueError(f"schedule = '{self.schedule}' needs warmup_steps of 1 or more|the paper's is 4000")
+        if self.weight_decay and self.optimizer == "adam":
+            raise ValueError(
+                "weight_decay cannot go with optimizer = 'adam'|set optimizer = 'adamw', which decays properly"
+            )
+        if self.average > self.keep_checkpoints:
+            raise ValueError(
+                f"average = {self.average} needs as many checkpoints, but keep_checkpoints = {self.keep_checkpoints}"
+                f"|set keep_checkpoints = {self.average} or more"
+            )
+        return self
+
+
+class DecodeConfig(Section):
+    """How to search for a translation."""
+
+    beam_size: Positive = 4
+    top_beams: Positive = 1
+    alpha: Annotated[float, Field(ge=0)] = 1.0  # the length penalty's exponent
+    penalty: Literal["length", "gnmt"] = "length"
+    max_extra: Count = 50  # how many tokens longer than its source a translation may be
+    sample: bool = False  # draw instead of search
+    temperature: Rate = 1.0
+    top_k: Count = 0  # draw from the k best only; 0: from all
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # draw from the smallest set with this probability
+    seed: Count = 1
+
+    @model_validator(mode="after")
+    def _refuse_impossible_pairs(self) -> Self:
+        if not self.sample and self.top_beams > self.beam_size:
+            raise ValueError(
+                f"top_beams = {self.top_beams} cannot be more than beam_size = {self.beam_size}"
+                f"|set beam_size to {self.top_beams} or more"
+            )
+        return self
+
+
+class Config(Section):
+    """Every setting of a run or a model."""
+
+    model: ModelConfig = ModelConfig()
+    data: DataConfig = DataConfig()
+    train: TrainConfig = TrainConfig()
+    decode: DecodeConfig = DecodeConfig()
+
+    @model_validator(mode="after")
+    def _refuse_impossible_pairs(self) -> Self:
+        if self.model.tie_embeddings == "all" and not self.data.joint:
+            raise ValueError(
+                "model.tie_embeddings = 'all' cannot go with data.joint = false"
+                "|two vocabularies cannot share one table: set model.tie_embeddings = 'target' or 'none'"
+            )
+        return self

@@ -1,0 +1,118 @@
+"""Settings from TOML and to TOML, and what is said about a file that is not right."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import tomli_w
+from pydantic import BaseModel, ValidationError
+
+from vitrail.config.sections import Config
+from vitrail.errors import ConfigError, did_you_mean
+
+FORMAT = 1
+
+
+def load_config(path: Path | None, *, overrides: Iterable[str] = ()) -> Config:
+    """The settings in a TOML file (none: the defaults), with `section.key=value` changes on top."""
+    table = read_toml(path) if path is not None else {}
+    where = str(path) if path is not None else "the command line"
+    for change in overrides:
+        _apply(table, change)
+    return parse_config(table, where=where)
+
+
+def parse_config(table: dict[str, Any], *, where: str) -> Config:
+    """Settings from a table read out of `where`."""
+    written_by = table.get("vitrail")
+    if isinstance(written_by, dict):
+        if not isinstance(written_by.get("format"), int) or written_by["format"] > FORMAT:
+            raise ConfigError(
+                f"these settings were written by vitrail {written_by.get('version', '?')}, which is newer than this one",
+                where=where,
+                fix="upgrade vitrail",
+            )
+        table = {key: value for key, value in table.items() if key != "vitrail"}
+    try:
+        return Config.model_validate(table)
+    except ValidationError as error:
+        _explain(error, where)
+
+
+def dump_config(config: Config, *, version: str) -> str:
+    """Every setting, defaults written out, with the version that wrote them."""
+    written_by = {"vitrail": {"version": version, "format": FORMAT}}
+    return tomli_w.dumps({**written_by, **config.model_dump(mode="json", exclude_none=True)})
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a table."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError("there is no such file", where=str(path), fix="check the path") from None
+    except OSError as error:
+        raise ConfigError(f"cannot read it: {error.strerror}", where=str(path)) from None
+    except UnicodeDecodeError:
+        raise ConfigError("this is not UTF-8 text", where=str(path), fix="save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"this is not TOML: {error}", where=str(path), fix="see recipes/recipe.toml") from None
+
+
+def _apply(table: dict[str, Any], change: str) -> None:
+    key, sign, text = change.partition("=")
+    parts = key.strip().split(".")
+    if not sign or len(parts) != 2:
+        raise ConfigError(
+            f"cannot read the change '{change}'", where="--set", fix="write it as section.key=value, train.seed=2"
+        )
+    section, name = parts
+    held = table.setdefault(section, {})
+    if not isinstance(held, dict):
+        raise ConfigError(f"'{section}' is not a section", where="--set", fix="write section.key=value")
+    held[name] = _value(text.strip())
+
+
+def _value(text: str) -> Any:
+    """A value as TOML would read it; bare words are strings, so that nobody has to quote twice in a shell."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _explain(error: ValidationError, where: str) -> NoReturn:
+    """Turn the first thing that is wrong into what, where and how to fix it."""
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    place = f"{where}, [{'.'.join(path[:-1])}]" if len(path) > 1 else where
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(path[:-1])
+        fix = did_you_mean(path[-1], known) or f"known here: {', '.join(known)}"
+        raise ConfigError(f"unknown key '{path[-1]}'", where=place, fix=fix) from None
+    if first["type"] == "value_error":
+        what, _, fix = str(first["ctx"]["error"]).partition("|")
+        raise ConfigError(what, where=f"{where}, [{'.'.join(path)}]" if path else where, fix=fix or None) from None
+    what = f"'{path[-1]}' is {first['input']!r}: {_lower(first['msg'])}" if path else _lower(first["msg"])
+    options = first.get("ctx", {}).get("expected")
+    near = did_you_mean(str(first["input"]), str(options).replace("'", "").replace(" or ", ", ").split(", "))
+    raise ConfigError(what, where=place, fix=near if options else None) from None
+
+
+def _keys_at(path: list[str]) -> list[str]:
+    """The keys that are known at a place in the settings."""
+    place: type[BaseModel] = Config
+    for part in path:
+        field = place.model_fields.get(part)
+        if field is None:  # an index into a list of corpora
+            continue
+        inner = [field.annotation, *getattr(field.annotation, "__args__", ())]
+        place = next((kind for kind in inner if isinstance(kind, type) and issubclass(kind, BaseModel)), place)
+    return list(place.model_fields)
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,17 @@
+"""Symbols that are ids of their own. No typed text ever turns into one of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PAD: Final = 0
+UNK: Final = 1
+BOS: Final = 2
+EOS: Final = 3
+SPECIAL_TOKENS: Final = ("<pad>", "<unk>", "<bos>", "<eos>")
+FIRST_LANGUAGE: Final = len(SPECIAL_TOKENS)  # language symbols follow: <2en>, <2fr>, …, in the order they are given
+
+
+def language_token(language: str) -> str:
+    """The symbol that asks for a translation into `language`: "fr" becomes "<2fr>"."""
+    return f"<2{language}>"

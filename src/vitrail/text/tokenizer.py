@@ -1,0 +1,28 @@
+"""What every tokenizer offers, and the pair of them (source, target) that a model has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Tokenizer(Protocol):
+    """One side's text <-> ids. Ids 0 to 3 are `<pad> <unk> <bos> <eos>`, then the language symbols."""
+
+    kind: str  # "word", "bpe" or "unigram"
+
+    @property
+    def size(self) -> int:
+        """How many ids there are, specials included."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without `<eos>` or any other special but `<unk>`."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids; specials leave no trace, but for `<unk>`."""
+
+    def token(self, token_id: int) -> str:
+        """How one id is written on a screen."""
+
+    def unknown(self, text: str) -> list[str]:
+        """The words of a text that have no id, in order, each once; always empty for subwords."""
