@@ -1,0 +1,179 @@
+"""A model is a folder: settings, vocabulary, weights, and a manifest with the checksum of each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vitrail import __version__
+from vitrail.config import Config, dump_config, parse_config, read_toml
+from vitrail.errors import ConfigError, FolderError, TextError
+from vitrail.storage import checksum, new_file, write_text
+from vitrail.text import Tokenizers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from vitrail.model import Transformer
+
+FORMAT = 1
+CONFIG = "config.toml"
+TOKENIZER = "tokenizer"
+WEIGHTS = "model.safetensors"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A folder that was checked: every file that its manifest names is there and is the one that was written."""
+
+    path: Path
+    config: Config
+    tokenizers: Tokenizers
+
+    @classmethod
+    def create(cls, path: Path, config: Config, tokenizers: Tokenizers) -> ModelFolder:
+        """Write the settings and the vocabulary; the weights come later."""
+        tokenizers.save(path / TOKENIZER)
+        folder = cls(path, config, tokenizers)
+        folder.write_config(config)
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> ModelFolder:
+        """Read a folder, weights apart, and check all of it."""
+        files = _read_manifest(path)
+        for name, accepted in files.items():
+            _check(path / name, accepted)
+        try:
+            config = parse_config(read_toml(path / CONFIG), where=str(path / CONFIG))
+            tokenizers = Tokenizers.load(path / TOKENIZER)
+        except (ConfigError, TextError) as error:
+            raise FolderError(error.what, where=error.where or str(path), fix=error.fix) from error
+        return cls(path, config, tokenizers)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether there is something to translate with yet."""
+        return (self.path / WEIGHTS).exists()
+
+    def model(self) -> Transformer:
+        """The Transformer with the folder's weights, ready to translate."""
+        if not self.has_weights:
+            raise FolderError(
+                "this folder has no weights yet",
+                where=str(self.path / WEIGHTS),
+                fix="training writes them with its first checkpoint: let it go on",
+            )
+        model = self.new_model()
+        load_weights(model, self.path / WEIGHTS)
+        return model.eval()
+
+    def new_model(self) -> Transformer:
+        """A Transformer of the folder's shape, untrained."""
+        from vitrail.model import Transformer
+
+        return Transformer(self.config.model, self.tokenizers.source.size, self.tokenizers.target.size)
+
+    def write_weights(self, tensors: dict[str, Tensor]) -> None:
+        """Replace the weights. Killed at any moment, the folder holds the old ones or the new ones, and says so."""
+        from safetensors.torch import save_file
+
+        target = self.path / WEIGHTS
+        with new_file(target) as partial:
+            save_file(tensors, partial)
+            # The manifest admits both while the one becomes the other.
+            old = [checksum(target)] if target.exists() else []
+            self._write_manifest(weights=[*old, checksum(partial)])
+        self._write_manifest(weights=[checksum(target)])
+
+    def write_config(self, config: Config) -> None:
+        """Replace the settings."""
+        target = self.path / CONFIG
+        with new_file(target) as partial:
+            partial.write_text(dump_config(config, version=__version__), encoding="utf-8")
+            old = [checksum(target)] if target.exists() else []
+            self._write_manifest(config=[*old, checksum(partial)])
+        self._write_manifest()
+
+    def _write_manifest(self, *, weights: list[str] | None = None, config: list[str] | None = None) -> None:
+        files = {f"{TOKENIZER}/{file.name}": [checksum(file)] for file in sorted((self.path / TOKENIZER).iterdir())}
+        for name, accepted in ((CONFIG, config), (WEIGHTS, weights)):
+            if accepted is not None:
+                files[name] = accepted
+            elif (self.path / name).exists():
+                files[name] = [checksum(self.path / name)]
+        manifest = {"format": FORMAT, "version": __version__, "files": files}
+        write_text(self.path / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+
+
+def load_weights(model: Transformer, path: Path) -> None:
+    """Put a file's weights into a model; every name and shape must be the model's."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        tensors = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise FolderError(f"these weights cannot be read: {error}", where=str(path), fix=RESTORE) from error
+    wanted = model.state_dict()
+    for name in sorted(wanted.keys() | tensors.keys()):
+        if name not in tensors or name not in wanted:
+            problem = f"the weights lack '{name}'" if name in wanted else f"the weights have '{name}', the model does not"
+            raise FolderError(f"{problem}: they belong to another model", where=str(path), fix=RESTORE)
+        if wanted[name].shape != tensors[name].shape:
+            have, want = tuple(tensors[name].shape), tuple(wanted[name].shape)
+            raise FolderError(
+                f"'{name}' is {have} here, but the settings and the vocabulary make it {want}",
+                where=str(path),
+                fix=RESTORE,
+            )
+    model.load_state_dict(tensors)
+
+
+RESTORE = "copy the whole folder again from where it was whole; files of two models cannot be mixed"
+
+
+def _read_manifest(path: Path) -> dict[str, list[str]]:
+    if not path.is_dir():
+        what = "this is a file, not a model folder" if path.exists() else "there is no such folder"
+        raise FolderError(what, where=str(path), fix="give the folder that `vitrail train … --out FOLDER` wrote")
+    manifest = path / MANIFEST
+    if not manifest.exists():
+        raise FolderError(
+            f"this folder is not a model: it has no {MANIFEST}",
+            where=str(path),
+            fix="give the folder that `vitrail train … --out FOLDER` wrote",
+        )
+    try:
+        table = json.loads(manifest.read_text(encoding="utf-8"))
+        newer, version, files = table["format"] > FORMAT, table["version"], table["files"]
+        complete = {CONFIG} < files.keys() and all(isinstance(known, list) for known in files.values())
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise FolderError("the manifest is damaged", where=str(manifest), fix=RESTORE) from None
+    if newer:
+        raise FolderError(
+            f"this model was written by vitrail {version}, which is newer than this one ({__version__})",
+            where=str(path),
+            fix="upgrade vitrail",
+        )
+    if not complete:
+        raise FolderError("the manifest is incomplete", where=str(manifest), fix=RESTORE)
+    return dict(files)
+
+
+def _check(file: Path, accepted: list[str]) -> None:
+    if not file.is_file():
+        raise FolderError(f"the model is incomplete: {file.name} is missing", where=str(file), fix=RESTORE)
+    try:
+        found = checksum(file)
+    except OSError as error:
+        raise FolderError(f"cannot read it: {error.strerror}", where=str(file), fix="check its permissions") from None
+    if found not in accepted:
+        raise FolderError(
+            f"{file.name} is damaged or from another model: its checksum is not the one in {MANIFEST}",
+            where=str(file),
+            fix=RESTORE,
+        )

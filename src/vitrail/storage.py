@@ -1,0 +1,92 @@
+"""How a file is written: under a temporary name, flushed, then renamed, so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from vitrail.errors import StorageError
+
+PARTIAL = ".partial"  # the ending of everything that is not complete yet
+
+_FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn the system's refusal to write at `path` into words that help."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageError(
+                f"{_FULL[error.errno]}; nothing that was complete has been touched",
+                where=str(path),
+                fix="make room, then run the same command again",
+            ) from error
+        raise StorageError(
+            f"cannot write: {error.strerror or error}", where=str(path), fix="check the path and its permissions"
+        ) from error
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A temporary name to write to; it becomes `path` in one step when the block ends well, and vanishes otherwise."""
+    partial = path.with_name(f".{path.name}{PARTIAL}")
+    with explained(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield partial
+            flush(partial)
+            partial.replace(path)
+            flush(path.parent)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """The same for a folder: complete under its name, or not there at all. A folder that was there is replaced."""
+    partial = path.with_name(f".{path.name}{PARTIAL}")
+    with explained(path):
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            yield partial
+            for file in sorted(partial.rglob("*")):
+                flush(file)
+            flush(partial)
+            if path.exists():
+                shutil.rmtree(path)
+            partial.replace(path)
+            flush(path.parent)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """A whole text file, or none."""
+    with new_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def flush(path: Path) -> None:
+    """Have the system put a file's bytes, or a folder's names, on the disk before we go on."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
