@@ -1,0 +1,93 @@
+"""Many sentences, in batches of about the same length; results come back in the order of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from vitrail.config import DecodeConfig
+from vitrail.decode.forced import score
+from vitrail.decode.hypothesis import Hypothesis
+from vitrail.decode.search import search
+from vitrail.decode.step import CacheT, ForcedModel, StepModel
+
+ResultT = TypeVar("ResultT")
+Report = Callable[[str, int, int | None], None]
+
+BATCH_TOKENS = 2048  # positions in a batch of sources, padding included
+
+
+def search_all(
+    model: StepModel[CacheT],
+    sources: Sequence[Sequence[int]],
+    config: DecodeConfig,
+    *,
+    forbidden: Sequence[int] = (),
+    prefixes: Sequence[Sequence[int]] | None = None,
+    max_positions: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    report: Report | None = None,
+) -> list[list[Hypothesis]]:
+    """Translate any number of sources, as `search` does with one batch."""
+
+    def translate(chosen: list[int]) -> list[list[Hypothesis]]:
+        return search(
+            model,
+            [sources[index] for index in chosen],
+            config,
+            forbidden=forbidden,
+            prefixes=None if prefixes is None else [prefixes[index] for index in chosen],
+            max_positions=max_positions,
+        )
+
+    return in_batches(translate, [len(row) for row in sources], batch_tokens, what="translate", report=report)
+
+
+def score_all(
+    model: ForcedModel,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    config: DecodeConfig,
+    *,
+    batch_tokens: int = BATCH_TOKENS,
+    report: Report | None = None,
+) -> list[Hypothesis]:
+    """Score any number of pairs, as `score` does with one batch."""
+
+    def judge(chosen: list[int]) -> list[Hypothesis]:
+        return score(model, [sources[index] for index in chosen], [targets[index] for index in chosen], config)
+
+    lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
+    return in_batches(judge, lengths, batch_tokens, what="score", report=report)
+
+
+def in_batches(
+    work: Callable[[list[int]], list[ResultT]],
+    lengths: Sequence[int],
+    batch_tokens: int,
+    *,
+    what: str,
+    report: Report | None = None,
+) -> list[ResultT]:
+    """Call `work` with the indices of one batch after the other; put its results back in order."""
+    results: dict[int, ResultT] = {}
+    for chosen in batches(lengths, batch_tokens):
+        results.update(zip(chosen, work(chosen), strict=True))
+        if report is not None:
+            report(what, len(results), len(lengths))
+    return [results[index] for index in range(len(lengths))]
+
+
+def batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
+    """Indices in batches of at most `batch_tokens` positions, padding included; one that is longer goes alone.
+
+    The longest come first, so that what does not fit into memory shows at once.
+    """
+    made: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        # The first of a batch is its longest.
+        if made and (len(made[-1]) + 1) * lengths[made[-1][0]] <= batch_tokens:
+            made[-1].append(index)
+        else:
+            made.append([index])
+    return made

@@ -1,0 +1,49 @@
+"""A translation as ids, and how it is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Self
+
+from vitrail.config import DecodeConfig
+from vitrail.text.special import EOS
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation: its ids, the log-probability of each, and its score."""
+
+    ids: tuple[int, ...]  # without EOS
+    log_probs: tuple[float, ...]  # one for each generated id, EOS's included
+    score: float
+    finished: bool  # False: cut at the length limit, there is no EOS
+
+    @classmethod
+    def from_row(cls, row: Sequence[int], log_probs: Sequence[float], config: DecodeConfig) -> Self:
+        """A hypothesis from a target row: its ids, with EOS at the end where it is finished."""
+        finished = bool(row) and row[-1] == EOS
+        return cls(
+            ids=tuple(row[:-1] if finished else row),
+            log_probs=tuple(log_probs),
+            score=fsum(log_probs) / length_penalty(len(row), config),
+            finished=finished,
+        )
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """Every id that was generated: with EOS where it is finished."""
+        return (*self.ids, EOS) if self.finished else self.ids
+
+
+def length_penalty(length: int, config: DecodeConfig) -> float:
+    """What a sum of log-probabilities is divided by; `length` counts every generated id, EOS included."""
+    if config.penalty == "gnmt":
+        return float(((5 + length) / 6) ** config.alpha)  # Wu et al. 2016, equation (14); the paper's section 6.1
+    return float(max(length, 1) ** config.alpha)
+
+
+def ranked(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Best score first; of equals, the one that was complete first."""
+    return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)

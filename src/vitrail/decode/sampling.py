@@ -1,0 +1,150 @@
+"""Drawing translations at random, each id from the model's own distribution, bent as the settings say."""
+
+# ruff: noqa: N815  (shape suffixes)
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import torch
+from torch import Tensor
+
+from vitrail.config import DecodeConfig
+from vitrail.decode.hypothesis import Hypothesis
+from vitrail.decode.request import Request, refuse_broken
+from vitrail.decode.step import CacheT, StepModel
+from vitrail.errors import DecodeError
+from vitrail.text.special import BOS, EOS
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The draws that are under way: W independent ones for each sentence."""
+
+    sentence_B: Tensor  # which sentence of the request each row is
+    ids_BWT: Tensor  # begins with BOS; after EOS, EOS again
+    log_probs_BWT: Tensor  # the model's own, of the generated ids
+    ended_BW: Tensor
+
+    @classmethod
+    def begin(cls, sentences: int, draws: int) -> Draws:
+        """Nothing drawn yet."""
+        return cls(
+            sentence_B=torch.arange(sentences),
+            ids_BWT=torch.full((sentences, draws, 1), BOS),
+            log_probs_BWT=torch.empty(sentences, draws, 0),
+            ended_BW=torch.zeros(sentences, draws, dtype=torch.bool),
+        )
+
+    def add(self, ids_BW: Tensor, log_probs_BW: Tensor) -> Draws:
+        """Put one more id at the end of each draw."""
+        ids_BW = ids_BW.masked_fill(self.ended_BW, EOS)
+        return Draws(
+            sentence_B=self.sentence_B,
+            ids_BWT=torch.cat([self.ids_BWT, ids_BW[..., None]], dim=2),
+            log_probs_BWT=torch.cat([self.log_probs_BWT, log_probs_BW[..., None]], dim=2),
+            ended_BW=ids_BW == EOS,
+        )
+
+    def keep(self, rows: Tensor) -> Draws:
+        """Go on with these sentences only."""
+        return Draws(self.sentence_B[rows], self.ids_BWT[rows], self.log_probs_BWT[rows], self.ended_BW[rows])
+
+
+def sample(model: StepModel[CacheT], request: Request, config: DecodeConfig) -> list[list[Hypothesis]]:
+    """`top_beams` independent draws for every sentence, in the order of their numbers."""
+    drawn: list[list[Hypothesis]] = [[] for _ in request.sources]
+    draws = Draws.begin(len(request.sources), config.top_beams)
+    luck_BWT = _luck(request, config)
+    cache = model.start(request.source_BS())
+    step = 0
+    while len(draws.sentence_B):
+        step += 1
+        # Until something is drawn all draws of a sentence are one hypothesis.
+        newest_BW = draws.ids_BWT[:, : 1 if step == 1 else None, -1]
+        log_probs_BWV = request.restrict(model.step(newest_BW, cache), draws.sentence_B, step).cpu()
+        if step == 1:
+            cache.reorder(torch.zeros(draws.ended_BW.shape, dtype=torch.long))
+            log_probs_BWV = log_probs_BWV.expand(-1, config.top_beams, -1)
+        chances_BWV = distribution(
+            log_probs_BWV, temperature=config.temperature, top_k=config.top_k, top_p=config.top_p
+        )
+        ids_BW = pick(chances_BWV, luck_BWT[draws.sentence_B, :, step - 1])
+        draws = draws.add(ids_BW, log_probs_BWV.gather(-1, ids_BW[..., None]).squeeze(-1))
+
+        done_B = draws.ended_BW.all(1) | (request.limits_B[draws.sentence_B] <= step)
+        if done_B.any():
+            _write_out(drawn, draws.keep(done_B), config)
+            rows = (~done_B).nonzero().squeeze(1)
+            if not len(rows):
+                break
+            cache.keep(rows)
+            draws = draws.keep(rows)
+    return drawn
+
+
+def distribution(log_probs: Tensor, *, temperature: float, top_k: int, top_p: float) -> Tensor:
+    """The probabilities to draw from, over the last axis: first temperature, then the k best, then the top_p of those.
+
+    In float64, so that float32's rounding, which differs between batches, moves a boundary as little as possible.
+    """
+    best = log_probs.amax(-1)
+    refuse_broken(best)
+    if (best == -inf).any():
+        raise DecodeError(
+            "the model gives no continuation any probability",
+            fix="check the forced prefix, and the ids that are forbidden",
+        )
+    scaled = log_probs.double() / temperature
+    if not top_k and top_p == 1:
+        return scaled.softmax(-1)
+    ordered, ids = scaled.sort(dim=-1, descending=True, stable=True)  # of equals, the lower id first
+    if top_k:
+        ordered[..., top_k:] = -inf
+    chances = ordered.softmax(-1)
+    if top_p < 1:
+        # The smallest set with this probability: an id is needed while those before it do not reach top_p.
+        before = chances.cumsum(-1) - chances
+        chances = chances.masked_fill(before >= top_p, 0)
+        chances = chances / chances.sum(-1, keepdim=True)
+    return torch.zeros_like(chances).scatter(-1, ids, chances)
+
+
+def pick(chances_BWV: Tensor, luck_BW: Tensor) -> Tensor:
+    """The id in whose share of [0, 1) each number falls.
+
+    The shares lie in the order of the ids, not of their size: where two are nearly equal, rounding must not swap them.
+    """
+    ends_BWV = chances_BWV.cumsum(-1)
+    thrown_BW1 = (luck_BW * ends_BWV[..., -1])[..., None]
+    return torch.searchsorted(ends_BWV, thrown_BW1, right=True).squeeze(-1)
+
+
+def seed_of(seed: int, source: Sequence[int], draw: int) -> int:
+    """A seed that depends on the user's, the sentence and the number of the draw, and on nothing else."""
+    text = f"{seed}/{draw}/{','.join(map(str, source))}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def _luck(request: Request, config: DecodeConfig) -> Tensor:
+    """All random numbers of the batch: one for each sentence, draw and step."""
+    steps = int(request.limits_B.max())
+    streams = [
+        [random.Random(seed_of(config.seed, source, draw)) for draw in range(config.top_beams)]
+        for source in request.sources
+    ]
+    numbers = [[[stream.random() for _ in range(steps)] for stream in row] for row in streams]
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def _write_out(drawn: list[list[Hypothesis]], draws: Draws, config: DecodeConfig) -> None:
+    """Write the draws of these sentences as hypotheses, each up to its EOS."""
+    for sentence, ids_W, log_probs_W in zip(
+        draws.sentence_B.tolist(), draws.ids_BWT[..., 1:].tolist(), draws.log_probs_BWT.tolist(), strict=True
+    ):
+        for row, log_probs in zip(ids_W, log_probs_W, strict=True):
+            length = row.index(EOS) + 1 if EOS in row else len(row)
+            drawn[sentence].append(Hypothesis.from_row(row[:length], log_probs[:length], config))

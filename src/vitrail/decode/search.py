@@ -1,0 +1,43 @@
+"""The one entry to a search: check what is asked, then search or draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from vitrail.config import DecodeConfig
+from vitrail.decode.beam import beam_search
+from vitrail.decode.hypothesis import Hypothesis
+from vitrail.decode.request import Request
+from vitrail.decode.sampling import sample
+from vitrail.decode.step import CacheT, StepModel
+
+
+def search(
+    model: StepModel[CacheT],
+    sources: Sequence[Sequence[int]],
+    config: DecodeConfig,
+    *,
+    forbidden: Sequence[int] = (),
+    prefixes: Sequence[Sequence[int]] | None = None,
+    max_positions: int | None = None,
+) -> list[list[Hypothesis]]:
+    """Translate one batch: for each source row (EOS included) its hypotheses, best first, or its draws in order.
+
+    `forbidden` are ids that never appear; `prefixes` are the ids that each translation begins with. No more than
+    `max_positions` ids are generated, whatever the source's length.
+    """
+    assert not getattr(model, "training", False), "a model in training mode drops out at random: call eval() first"
+    if not sources:
+        return []
+    request = Request.check(
+        sources,
+        vocabulary=model.vocabulary,
+        forbidden=forbidden,
+        prefixes=prefixes,
+        max_extra=config.max_extra,
+        max_positions=max_positions,
+    )
+    with torch.inference_mode():
+        return sample(model, request, config) if config.sample else beam_search(model, request, config)
