@@ -1,0 +1,24 @@
+"""Sentences <-> ids: words, subwords, special symbols. No torch."""
+
+from vitrail.text.pair import Tokenizers, VocabularyKind
+from vitrail.text.spaces import tidy
+from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, SPECIAL_TOKENS, UNK, language_token
+from vitrail.text.subwords import Subwords
+from vitrail.text.tokenizer import Tokenizer
+from vitrail.text.words import WordVocabulary
+
+__all__ = [
+    "BOS",
+    "EOS",
+    "FIRST_LANGUAGE",
+    "PAD",
+    "SPECIAL_TOKENS",
+    "UNK",
+    "Subwords",
+    "Tokenizer",
+    "Tokenizers",
+    "VocabularyKind",
+    "WordVocabulary",
+    "language_token",
+    "tidy",
+]

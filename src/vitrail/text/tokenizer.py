@@ -1,8 +1,9 @@
-"""What every tokenizer offers, and the pair of them (source, target) that a model has."""
+"""What every tokenizer offers. The pair of them that a model has is in `pair.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 
@@ -26,3 +27,6 @@ class Tokenizer(Protocol):
 
     def unknown(self, text: str) -> list[str]:
         """The words of a text that have no id, in order, each once; always empty for subwords."""
+
+    def save(self, path: Path) -> None:
+        """Write one file that the same class's `load` reads."""

@@ -1,0 +1,157 @@
+"""The two vocabularies of a model, source and target, often one and the same; rows of ids as the model reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Literal, Self
+
+from vitrail.errors import TextError, did_you_mean
+from vitrail.storage import explained, write_text
+from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, UNK
+from vitrail.text.subwords import Subwords
+from vitrail.text.tokenizer import Tokenizer
+from vitrail.text.words import WordVocabulary
+
+VocabularyKind = Literal["bpe", "unigram", "word"]
+
+DESCRIPTION = "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """Text <-> ids for both sides. `languages` are those it can be asked for; none where there is only one."""
+
+    source: Tokenizer
+    target: Tokenizer  # the same object as `source` when joint
+    languages: tuple[str, ...] = ()
+
+    @classmethod
+    def train(
+        cls,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        *,
+        kind: VocabularyKind,
+        size: int,
+        joint: bool,
+        languages: Sequence[str],
+    ) -> Self:
+        """Learn one vocabulary of `size` for both sides, or one for each."""
+        if joint:
+            both = _learn(chain(sources, targets), kind, size, languages)
+            return cls(both, both, tuple(languages))
+        return cls(_learn(sources, kind, size, languages), _learn(targets, kind, size, languages), tuple(languages))
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source is self.target
+
+    @property
+    def forbidden(self) -> tuple[int, ...]:
+        """The target ids that no translation may contain."""
+        return (PAD, UNK, BOS, *range(FIRST_LANGUAGE, FIRST_LANGUAGE + len(self.languages)))
+
+    def language_id(self, to: str) -> int:
+        """The id of the symbol that asks for a translation into `to`."""
+        return self._asks_for(to)[0]
+
+    def encode_source(self, text: str, to: str | None = None) -> list[int]:
+        """A source row: the target language's symbol where there are several, the text, `<eos>`."""
+        return [*self._asks_for(to), *self.source.encode(text), EOS]
+
+    def encode_target(self, text: str) -> list[int]:
+        """A target row: the text, `<eos>`."""
+        return [*self.target.encode(text), EOS]
+
+    def encode_sources(self, texts: Sequence[str], to: str | None = None) -> list[list[int]]:
+        """The source rows of many texts, faster than one by one."""
+        symbol = self._asks_for(to)
+        return [[*symbol, *ids, EOS] for ids in _encode_all(self.source, texts)]
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """The target rows of many texts, faster than one by one."""
+        return [[*ids, EOS] for ids in _encode_all(self.target, texts)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of target ids."""
+        return self.target.decode(ids)
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Target ids as they are written on a screen."""
+        return [self.target.token(token_id) for token_id in ids]
+
+    def source_tokens(self, ids: Sequence[int]) -> list[str]:
+        """Source ids as they are written on a screen."""
+        return [self.source.token(token_id) for token_id in ids]
+
+    def save(self, folder: Path) -> None:
+        """Write one file for each vocabulary, and one that says which they are."""
+        sides = {"": self.source} if self.joint else {"source.": self.source, "target.": self.target}
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            for side, tokenizer in sides.items():
+                tokenizer.save(folder / f"{side}{_file_name(tokenizer.kind)}")
+        description = {"kind": self.target.kind, "joint": self.joint, "languages": self.languages}
+        write_text(folder / DESCRIPTION, json.dumps(description) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote."""
+        kind, joint, languages = _read_description(folder / DESCRIPTION)
+        if joint:
+            both = _load(folder / _file_name(kind), kind)
+            return cls(both, both, languages)
+        source, target = (_load(folder / f"{side}.{_file_name(kind)}", kind) for side in ("source", "target"))
+        return cls(source, target, languages)
+
+    def _asks_for(self, to: str | None) -> list[int]:
+        """The symbol that goes before a source: one where there are languages to choose from, none elsewhere."""
+        if to in self.languages:
+            return [FIRST_LANGUAGE + self.languages.index(to)]
+        if to is None and not self.languages:
+            return []
+        choices = f"choose one of: {', '.join(self.languages)}"
+        if to is None:
+            raise TextError("this model translates into several languages", fix=choices)
+        if self.languages:
+            near = did_you_mean(to, self.languages)
+            raise TextError(f"this model does not translate into '{to}'", fix=f"{near} {choices}" if near else choices)
+        raise TextError(f"'{to}' was asked for, but this model knows one language only", fix="leave the language out")
+
+
+def _learn(texts: Iterable[str], kind: VocabularyKind, size: int, languages: Sequence[str]) -> Tokenizer:
+    if kind == "word":
+        return WordVocabulary.build(texts, size, languages)
+    return Subwords.train(texts, kind, size, languages)
+
+
+def _encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    if isinstance(tokenizer, Subwords):
+        return tokenizer.encode_all(texts)
+    return [tokenizer.encode(text) for text in texts]
+
+
+def _file_name(kind: str) -> str:
+    return "words.json" if kind == "word" else "subwords.model"
+
+
+def _load(path: Path, kind: VocabularyKind) -> Tokenizer:
+    return WordVocabulary.load(path) if kind == "word" else Subwords.load(path, kind)
+
+
+def _read_description(path: Path) -> tuple[VocabularyKind, bool, tuple[str, ...]]:
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        kinds: dict[str, VocabularyKind] = {"bpe": "bpe", "unigram": "unigram", "word": "word"}
+        return kinds[table["kind"]], bool(table["joint"]), tuple(str(language) for language in table["languages"])
+    except FileNotFoundError:
+        raise TextError("there is no vocabulary here", where=str(path), fix="copy the whole folder") from None
+    except OSError as error:
+        raise TextError(f"cannot read the vocabulary: {error.strerror}", where=str(path)) from None
+    except (ValueError, KeyError, TypeError):
+        raise TextError("this does not describe a vocabulary", where=str(path), fix="copy it again") from None
