@@ -1,0 +1,24 @@
+"""The Transformer of "Attention Is All You Need" and of The Illustrated Transformer, one file per idea.
+
+Dimension key, for the whole project. A tensor's name ends in its axes: `q_BHTK` has four.
+
+    B  batch: sentences, or every hypothesis of every sentence where each is a row of its own
+    S  source positions, or the positions of keys
+    T  target positions, or the positions of queries
+    D  d_model, the width of a word's vector
+    F  d_ff, the width inside the feed-forward network
+    H  heads
+    G  kv heads, each serving H / G heads
+    K  d_k, the width of a head
+    V  vocabulary
+    W  beam: the hypotheses of one sentence
+    R  relative distances, from -max_distance to max_distance
+    1  broadcast
+"""
+
+from vitrail.model.cache import Cache
+from vitrail.model.encoder import Memory
+from vitrail.model.taps import NO_TAP, Listener, Tap
+from vitrail.model.transformer import Transformer
+
+__all__ = ["NO_TAP", "Cache", "Listener", "Memory", "Tap", "Transformer"]

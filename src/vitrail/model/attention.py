@@ -1,0 +1,97 @@
+"""Attention: sections 3.2.1 and 3.2.2 of the paper. Dimension key: vitrail/model/__init__.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from vitrail.config import ModelConfig
+from vitrail.model.linear import linear
+from vitrail.model.taps import NO_TAP, Tap
+
+
+@dataclass(frozen=True)
+class KeysValues:
+    """What queries look at: the keys and values of every position, of each kv head."""
+
+    k_BGSK: Tensor  # noqa: N815
+    v_BGSK: Tensor  # noqa: N815
+
+
+class DotProduct(nn.Module):
+    """Scaled dot-product attention (section 3.2.1), and what other kinds of it are built on."""
+
+    def place(self, x_BHTK: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
+        """Queries or keys as they meet, `first` being the position of the first: here, just as they are."""
+        return x_BHTK
+
+    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+        """Mix, for every query, the values of the keys it finds relevant. `visible` is True where it may look."""
+        k_BGSK, v_BGSK = seen.k_BGSK, seen.v_BGSK
+        grouped = k_BGSK.size(1) != q_BHTK.size(1)
+        if not tap.active:
+            return F.scaled_dot_product_attention(q_BHTK, k_BGSK, v_BGSK, attn_mask=visible_B1TS, enable_gqa=grouped)
+
+        # Equation (1) step by step, as the post draws it; a test holds both paths equal.
+        k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
+        scores_BHTS = tap("scores", q_BHTK @ k_BHSK.mT)
+        weights_BHTS = weigh(scores_BHTS, q_BHTK.size(-1), visible_B1TS, tap=tap)
+        return tap("z", weights_BHTS @ v_BHSK)
+
+
+def one_for_each_head(x_BGSK: Tensor, q_BHTK: Tensor) -> Tensor:
+    """The keys or values of kv heads, repeated for every head that shares them."""
+    shared_by = q_BHTK.size(1) // x_BGSK.size(1)
+    return x_BGSK if shared_by == 1 else x_BGSK.repeat_interleave(shared_by, dim=1)
+
+
+def weigh(scores_BHTS: Tensor, d_k: int, visible_B1TS: Tensor | None, *, tap: Tap) -> Tensor:
+    """Scores to weights: divided by √d_k, hidden positions left out, softmax."""
+    scaled_BHTS = scores_BHTS / d_k**0.5
+    if visible_B1TS is None:
+        return tap("weights", tap("scaled", scaled_BHTS).softmax(-1))
+    scaled_BHTS = tap("scaled", scaled_BHTS.masked_fill(~visible_B1TS, -inf))
+    # A row that sees nothing weighs nothing. Only such a row: any other NaN is a fault that must stay in sight.
+    sees_nothing_B1T1 = ~visible_B1TS.any(-1, keepdim=True)
+    return tap("weights", scaled_BHTS.softmax(-1).masked_fill(sees_nothing_B1T1, 0.0))
+
+
+class MultiHeadAttention(nn.Module):
+    """Several attentions side by side, each with its own view (section 3.2.2); kv heads fewer than heads are shared."""
+
+    def __init__(self, config: ModelConfig, dot_product: DotProduct) -> None:
+        super().__init__()
+        self.d_k = config.d_k
+        width, kv_width = config.heads * config.d_k, config.kv_heads * config.d_k
+        self.query = linear(config.d_model, width, bias=config.bias)
+        self.key = linear(config.d_model, kv_width, bias=config.bias)
+        self.value = linear(config.d_model, kv_width, bias=config.bias)
+        self.output = linear(width, config.d_model, bias=config.bias)
+        self.dot_product = dot_product
+
+    def forward(self, x_BTD: Tensor, seen_BSD: Tensor, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+        """What every position of `x` gathers from the positions of `seen`."""
+        q_BHTK = self.queries(x_BTD, tap=tap)
+        return self.gather(q_BHTK, self.keys_values(seen_BSD, tap=tap), visible_B1TS, tap=tap)
+
+    def queries(self, x_BTD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> Tensor:
+        """The queries of positions from `first` on, ready to meet keys."""
+        q_BHTK = tap("q", self._split_heads(self.query(x_BTD)))
+        return self.dot_product.place(q_BHTK, first=first, tap=tap, name="q_rotated")
+
+    def keys_values(self, x_BSD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> KeysValues:
+        """The keys and values of positions from `first` on, ready to be met."""
+        k_BGSK = tap("k", self._split_heads(self.key(x_BSD)))
+        v_BGSK = tap("v", self._split_heads(self.value(x_BSD)))
+        return KeysValues(self.dot_product.place(k_BGSK, first=first, tap=tap, name="k_rotated"), v_BGSK)
+
+    def gather(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+        """Let every head attend, join what they found, and mix it through W^O."""
+        z_BHTK = self.dot_product(q_BHTK, seen, visible_B1TS, tap=tap)
+        return tap("output", self.output(z_BHTK.transpose(1, 2).flatten(2)))
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        return x.view(*x.shape[:2], -1, self.d_k).transpose(1, 2)

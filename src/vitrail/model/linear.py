@@ -1,0 +1,14 @@
+"""A linear layer as every one of this model's begins: Xavier-uniform weights, biases of zero."""
+
+from __future__ import annotations
+
+from torch import nn
+
+
+def linear(width_in: int, width_out: int, *, bias: bool) -> nn.Linear:
+    """A new linear layer."""
+    layer = nn.Linear(width_in, width_out, bias=bias)
+    nn.init.xavier_uniform_(layer.weight)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
