@@ -97,7 +97,7 @@ def compare(
 
 
 def _paired(result: Any, first: Any) -> PairedMeasure:
-    # sacrebleu finds systems that never differ significantly different (p = 1 / (resamples + 1)): say that they are not.
+    # Of systems that never differ sacrebleu says p = 1 / (resamples + 1), as if they differed significantly.
     never_differ = (result.score, result.mean, result.ci) == (first.score, first.mean, first.ci)
     p_value = 1.0 if result.p_value is not None and never_differ else result.p_value
     return PairedMeasure(score=float(result.score), mean=float(result.mean), interval=float(result.ci), p_value=p_value)
