@@ -1,3 +1,31 @@
 """Vitrail: a machine-translation toolkit you can run, own and see through."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vitrail.config import Config as Config
+    from vitrail.errors import VitrailError as VitrailError
+    from vitrail.translator import Translation as Translation
+    from vitrail.translator import Translator as Translator
+    from vitrail.translator import load as load
+
 __version__ = "0.1.0"
+
+# Looked up when they are first used: `import vitrail` and `vitrail --help` stay quick.
+_HOMES = {
+    "Config": "vitrail.config",
+    "Translation": "vitrail.translator",
+    "Translator": "vitrail.translator",
+    "VitrailError": "vitrail.errors",
+    "load": "vitrail.translator",
+}
+__all__ = ["Config", "Translation", "Translator", "VitrailError", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vitrail' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)

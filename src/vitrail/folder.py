@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from vitrail import __version__
 from vitrail.config import Config, dump_config, parse_config, read_toml
 from vitrail.errors import ConfigError, FolderError, TextError
-from vitrail.storage import checksum, new_file, write_text
+from vitrail.storage import checksum, new_file, save_tensors, write_text
 from vitrail.text import Tokenizers
 
 if TYPE_CHECKING:
@@ -79,11 +79,9 @@ class ModelFolder:
 
     def write_weights(self, tensors: dict[str, Tensor]) -> None:
         """Replace the weights. Killed at any moment, the folder holds the old ones or the new ones, and says so."""
-        from safetensors.torch import save_file
-
         target = self.path / WEIGHTS
         with new_file(target) as partial:
-            save_file(tensors, partial)
+            save_tensors(tensors, partial)
             # The manifest admits both while the one becomes the other.
             old = [checksum(target)] if target.exists() else []
             self._write_manifest(weights=[*old, checksum(partial)])

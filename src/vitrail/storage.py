@@ -5,12 +5,17 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vitrail.errors import StorageError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PARTIAL = ".partial"  # the ending of everything that is not complete yet
 
@@ -62,8 +67,7 @@ def new_folder(path: Path) -> Iterator[Path]:
             for file in sorted(partial.rglob("*")):
                 flush(file)
             flush(partial)
-            if path.exists():
-                shutil.rmtree(path)
+            remove_folder(path)
             partial.replace(path)
             flush(path.parent)
         except BaseException:
@@ -71,10 +75,32 @@ def new_folder(path: Path) -> Iterator[Path]:
             raise
 
 
+def remove_folder(path: Path) -> None:
+    """Remove a folder, if it is there; killed half-way, what is left of it does not pass for a whole one."""
+    if path.exists():
+        leaving = path.with_name(f".{path.name}.leaving{PARTIAL}")
+        path.replace(leaving)
+        shutil.rmtree(leaving)
+
+
 def write_text(path: Path, text: str) -> None:
     """A whole text file, or none."""
     with new_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    """Tensors as a safetensors file; the system's refusal comes as the OSError that any other file would give."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    try:
+        save_file(tensors, path)
+    except SafetensorError as error:
+        code = re.search(r"os error (\d+)", str(error))
+        if code is None:
+            raise
+        raise OSError(int(code[1]), os.strerror(int(code[1])), str(path)) from error
 
 
 def flush(path: Path) -> None:

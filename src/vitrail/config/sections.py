@@ -202,7 +202,8 @@ class TrainConfig(Section):
     checkpoint_every: Positive = 500
     validate_every: Positive = 500
     keep_checkpoints: Positive = 5
-    average: Positive = 5  # the newest checkpoints that become model.safetensors
+    use: Literal["average", "best", "last"] = "average"  # which weights become model.safetensors
+    average: Positive = 5  # how many of the newest checkpoints are averaged
     patience: Positive | None = None  # validations without a better loss before the run stops
     samples: Count = 3  # validation sentences translated and shown
     bleu_sentences: Count = 200  # validation sentences translated for BLEU; 0: only the loss

@@ -1,0 +1,20 @@
+"""`vitrail average`: the mean of a run's newest checkpoints as a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def average(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `vitrail train` wrote.")],
+    last: Annotated[int, typer.Option(min=1, help="How many of the newest checkpoints.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="A new model folder. Unset: RUN's own weights are replaced.")] = None,
+) -> None:
+    """Average the newest checkpoints of RUN into one model."""
+    from vitrail.train import average_checkpoints
+
+    folder, steps = average_checkpoints(run, last=last, out=out)
+    print(f"averaged steps {', '.join(str(step) for step in steps)}: {folder}")

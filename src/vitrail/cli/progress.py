@@ -1,0 +1,106 @@
+"""Progress on standard error: a bar with rate and time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from vitrail.train.events import StepDone, Validated
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Progressing:
+    """A bar, or lines, for work that is counted."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.on_terminal = self.console.is_terminal
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[status]}"),
+            TimeRemainingColumn(compact=True),
+            console=self.console,
+            disable=not self.on_terminal,
+        )
+        self.tasks: dict[str, TaskID] = {}
+        self.last_line = 0.0
+
+    def __enter__(self) -> Progressing:
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.bar.stop()
+
+    def working(self, what: str, done: int, total: int | None) -> None:
+        """Show how far some work is; without a total, how much of it is done."""
+        if what not in self.tasks:
+            self.tasks[what] = self.bar.add_task(what, total=total, status="")
+        status = f"{done:,}/{total:,}" if total is not None else f"{done:,}"
+        self.bar.update(self.tasks[what], completed=done, total=total, status=status)
+        if not self.on_terminal and self._line_is_due(done == total):
+            self.say(f"{what}: {status}")
+
+    def say(self, text: str) -> None:
+        """One line, above the bar."""
+        self.console.print(text, markup=False)
+
+    note = say
+
+    def _line_is_due(self, at_once: bool) -> bool:
+        now = time.monotonic()
+        if not at_once and now - self.last_line < SECONDS_BETWEEN_LINES:
+            return False
+        self.last_line = now
+        return True
+
+
+class TrainingProgress(Progressing):
+    """The same for a training run: step, loss, learning rate, tokens per second, time left."""
+
+    def stepped(self, event: StepDone) -> None:
+        """Show a step."""
+        status = (
+            f"step {event.step:,}/{event.max_steps:,}  epoch {event.epoch + 1}  loss {event.loss:.3f}  "
+            f"rate {event.rate:.2e}  {event.tokens_per_second:,.0f} tokens/s"
+        )
+        if "training" not in self.tasks:
+            for task in self.tasks.values():
+                self.bar.remove_task(task)
+            self.tasks["training"] = self.bar.add_task("training", total=event.max_steps, status=status)
+        self.bar.update(self.tasks["training"], completed=event.step, total=event.max_steps, status=status)
+        if not self.on_terminal and self._line_is_due(event.step == event.max_steps):
+            self.say(f"{status}  {_minutes(event.seconds_left)} left")
+
+    def validated(self, event: Validated) -> None:
+        """Show a look at the validation data, with its samples."""
+        bleu = f"  BLEU {event.bleu:.1f}" if event.bleu is not None else ""
+        self.say(f"step {event.step:,}: validation loss {event.loss:.3f}{bleu}{'  (best)' if event.is_best else ''}")
+        for sample in event.samples:
+            self.say(f"    {sample.source}\n      → {sample.translation}")
+
+    def saved(self, step: int, path: Path) -> None:
+        """Checkpoints come often, and the log has them: say nothing."""
+
+
+@contextmanager
+def progressing() -> Iterator[Progressing]:
+    """Progress for the length of a block."""
+    with Progressing() as progress:
+        yield progress
+
+
+def _minutes(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

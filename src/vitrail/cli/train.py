@@ -1,0 +1,51 @@
+"""`vitrail train`: two text files, or a recipe, to a model folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vitrail.config import Config, load_config
+
+
+def train(
+    recipe: Annotated[Path | None, typer.Argument(help="A recipe in TOML; recipes/recipe.toml explains every key.")] = None,
+    out: Annotated[Path, typer.Option(help="The folder to write; a run that is already there goes on.")] = ...,  # type: ignore[assignment]
+    source: Annotated[Path | None, typer.Option(help="Sentences to translate, one a line.")] = None,
+    target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
+    validation_source: Annotated[Path | None, typer.Option(help="The same, to measure on while training.")] = None,
+    validation_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
+    preset: Annotated[str | None, typer.Option(help="tiny, small, base or big.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A pair that would be left out is an error.")] = False,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
+    ] = None,
+) -> None:
+    """Train a translator. Stop it with Ctrl-C, run the same command again, and it goes on."""
+    files = {
+        "data.source": source,
+        "data.target": target,
+        "data.validation_source": validation_source,
+        "data.validation_target": validation_target,
+    }
+    overrides = [f"{key}='{path}'" for key, path in files.items() if path is not None]
+    overrides += [f"model.preset={preset}"] if preset is not None else []
+    overrides += ["data.strict=true"] if strict else []
+    run(load_config(recipe, overrides=[*overrides, *(changes or [])]), out)
+
+
+def run(config: Config, out: Path) -> None:
+    """Train with progress on the screen; end with how to go on or what to do next."""
+    from vitrail.cli.progress import TrainingProgress
+    from vitrail.train import train as start_or_go_on
+
+    with TrainingProgress() as progress:
+        outcome = start_or_go_on(config, out, progress)
+    if outcome.reason == "interrupted":
+        print(f"stopped at step {outcome.step:,}; run the same command again to go on", file=sys.stderr)
+        raise typer.Exit(130)
+    best = f", best validation loss {outcome.best_loss:.3f}" if outcome.best_loss is not None else ""
+    print(f"finished at step {outcome.step:,} ({outcome.reason}){best}: {out}")

@@ -1,0 +1,25 @@
+"""Training: loss, schedule, optimiser, loop, checkpoints, log."""
+
+from vitrail.train.average import average_checkpoints
+from vitrail.train.checkpoint import list_steps
+from vitrail.train.events import Listener, Sample, Silence, StepDone, Validated
+from vitrail.train.log import LOG, read_log
+from vitrail.train.loop import Outcome
+from vitrail.train.loss import smoothed_loss, smoothed_target
+from vitrail.train.run import train
+
+__all__ = [
+    "LOG",
+    "Listener",
+    "Outcome",
+    "Sample",
+    "Silence",
+    "StepDone",
+    "Validated",
+    "average_checkpoints",
+    "list_steps",
+    "read_log",
+    "smoothed_loss",
+    "smoothed_target",
+    "train",
+]

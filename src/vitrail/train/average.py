@@ -1,0 +1,24 @@
+"""Averaging checkpoints: the paper's last 5 (section 6.1), or any number of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vitrail.errors import FolderError
+from vitrail.folder import ModelFolder
+from vitrail.train.checkpoint import average_weights, list_steps
+
+
+def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path, list[int]]:
+    """Write the mean of a run's newest checkpoints into `out`, or over the run's own weights."""
+    folder = ModelFolder.open(run)
+    steps = list_steps(run)[-last:]
+    if not steps:
+        raise FolderError("this run has no checkpoints", where=str(run), fix="let the training go on, or give another run")
+    if out is not None and out.exists():
+        raise FolderError("there is something here already", where=str(out), fix="choose another --out")
+    weights = average_weights(run, steps)
+    if out is not None:
+        folder = ModelFolder.create(out, folder.config, folder.tokenizers)
+    folder.write_weights(weights)
+    return folder.path, steps

@@ -1,0 +1,124 @@
+"""Checkpoints: everything a run needs to go on as if it had never stopped.
+
+checkpoints/step-000500/
+  model.safetensors  optimizer.safetensors  random.safetensors   weights, what the optimiser remembers, the generator
+  state.json                                                     the step, the place in the data, the best so far
+  manifest.json                                                  the checksum of each of them
+A checkpoint appears under its name only when it is complete, and an old one goes only after that.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from vitrail.data import Position
+from vitrail.errors import FolderError
+from vitrail.model import Transformer
+from vitrail.storage import PARTIAL, checksum, new_folder, remove_folder, save_tensors
+from vitrail.train.optimizer import optimizer_tensors, restore_optimizer
+
+CHECKPOINTS = "checkpoints"
+_NAME = re.compile(r"step-(\d{6,})")
+_FILES = ("model.safetensors", "optimizer.safetensors", "random.safetensors", "state.json")
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Where a run stands, but for its tensors."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # the next batch of the epoch
+    log_bytes: int = 0
+    loss_sum: float = 0.0  # since the last line in the log
+    loss_tokens: int = 0
+    best_loss: float | None = None
+    best_step: int | None = None
+    stale: int = 0  # validations since the best one
+    threads: int = 0
+
+    @property
+    def position(self) -> Position:
+        """The place in the data."""
+        return Position(epoch=self.epoch, batch=self.batch)
+
+
+def checkpoint_path(run: Path, step: int) -> Path:
+    """Where the checkpoint of a step stands."""
+    return run / CHECKPOINTS / f"step-{step:06d}"
+
+
+def list_steps(run: Path) -> list[int]:
+    """The steps that have a complete checkpoint, oldest first."""
+    folder = run / CHECKPOINTS
+    names = [_NAME.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    return sorted(int(name[1]) for name in names if name)
+
+
+def save_checkpoint(run: Path, model: Transformer, optimizer: torch.optim.Optimizer, state: RunState) -> None:
+    """Write a checkpoint, whole or not at all."""
+    with new_folder(checkpoint_path(run, state.step)) as folder:
+        save_tensors(model.state_dict(), folder / "model.safetensors")
+        save_tensors(optimizer_tensors(optimizer), folder / "optimizer.safetensors")
+        save_tensors({"torch": torch.get_rng_state()}, folder / "random.safetensors")
+        (folder / "state.json").write_text(json.dumps(asdict(state), indent=1) + "\n", encoding="utf-8")
+        sums = {name: checksum(folder / name) for name in _FILES}
+        (folder / "manifest.json").write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
+
+
+def restore_checkpoint(run: Path, step: int, model: Transformer, optimizer: torch.optim.Optimizer) -> RunState:
+    """Put a checkpoint back into a model, its optimiser and the random generator."""
+    folder = checkpoint_path(run, step)
+    check_checkpoint(folder)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    restore_optimizer(optimizer, load_file(folder / "optimizer.safetensors"))
+    torch.set_rng_state(load_file(folder / "random.safetensors")["torch"])
+    return RunState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
+
+
+def check_checkpoint(folder: Path) -> None:
+    """Refuse a checkpoint that is not the one that was written."""
+    try:
+        sums = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        wrong = [name for name in _FILES if checksum(folder / name) != sums[name]]
+    except (OSError, ValueError, KeyError):
+        wrong = ["manifest.json"]
+    if wrong:
+        raise FolderError(
+            f"the checkpoint is damaged or incomplete: {', '.join(wrong)}",
+            where=str(folder),
+            fix=f"remove {folder.name} and run the same command again: the run goes on from the one before it",
+        )
+
+
+def average_weights(run: Path, steps: list[int]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints, summed in float64 so that their order does not matter."""
+    total: dict[str, Tensor] = {}
+    for step in steps:
+        folder = checkpoint_path(run, step)
+        check_checkpoint(folder)
+        try:
+            weights = load_file(folder / "model.safetensors")
+        except SafetensorError as error:
+            raise FolderError(f"these weights cannot be read: {error}", where=str(folder)) from error
+        for name, value in weights.items():
+            total[name] = value.double() + total[name] if name in total else value.double()
+    return {name: (value / len(steps)).float() for name, value in total.items()}
+
+
+def remove_old(run: Path, keep: set[int]) -> None:
+    """Remove every checkpoint that is not to be kept, and what an interrupted write left behind."""
+    for step in list_steps(run):
+        if step not in keep:
+            remove_folder(checkpoint_path(run, step))
+    for leftover in (run / CHECKPOINTS).glob(f".*{PARTIAL}"):
+        shutil.rmtree(leftover)

@@ -1,0 +1,42 @@
+"""log.jsonl: one line per event. What TensorBoard, the live page and the report read.
+
+Whatever depends on the clock stands under "clock", so that two runs of the same settings have equal logs but for that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from vitrail.storage import explained
+
+LOG = "log.jsonl"
+
+
+class Log:
+    """An append-only log that can go back to where it stood at a checkpoint."""
+
+    def __init__(self, path: Path, *, keep_bytes: int = 0) -> None:
+        self.path = path
+        with explained(path):
+            path.touch()
+            os.truncate(path, min(keep_bytes, path.stat().st_size))
+
+    def write(self, event: str, values: dict[str, Any], clock: dict[str, float] | None = None) -> None:
+        """Append one event."""
+        line = {"event": event, **values, "clock": {"time": round(time.time(), 3), **(clock or {})}}
+        with explained(self.path), self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def size(self) -> int:
+        """How many bytes there are: what a checkpoint remembers."""
+        return self.path.stat().st_size
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Every complete line of a log; a run that is being written to may end in half a line, which is left out."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text.split("\n")[:-1] if line]

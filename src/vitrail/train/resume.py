@@ -1,0 +1,44 @@
+"""Which settings may change when a run goes on, and which would make it another run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vitrail.config import Config
+from vitrail.errors import TrainingError
+
+# How often to look and to save, how long to go on, and everything about translating: none of it touches the weights.
+MAY_CHANGE = {
+    "train.max_steps",
+    "train.max_epochs",
+    "train.checkpoint_every",
+    "train.validate_every",
+    "train.keep_checkpoints",
+    "train.average",
+    "train.use",
+    "train.patience",
+    "train.samples",
+    "train.bleu_sentences",
+    "train.log_every",
+}
+
+
+def check_same_run(stored: Config, given: Config, *, where: str) -> None:
+    """Refuse to go on with settings that would change the run; name each of them, with both values."""
+    fixed = set(MAY_CHANGE)
+    if stored.train.schedule == "cosine":
+        fixed -= {"train.max_steps"}  # the cosine ends at max_steps: another end is another rate at every step
+    old, new = _flat(stored), _flat(given)
+    changed = [key for key in old if old[key] != new[key] and key not in fixed and not key.startswith("decode.")]
+    if changed:
+        lines = ", ".join(f"{key} was {old[key]!r}, now {new[key]!r}" for key in changed)
+        raise TrainingError(
+            f"these settings would make it another run: {lines}",
+            where=where,
+            fix="run with the settings it began with, or choose another --out",
+        )
+
+
+def _flat(config: Config) -> dict[str, Any]:
+    table = config.model_dump(mode="json")
+    return {f"{section}.{key}": value for section, keys in table.items() for key, value in keys.items()}

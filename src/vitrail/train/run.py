@@ -1,0 +1,100 @@
+"""Start a run, or go on with one: the door to training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from vitrail.config import Config
+from vitrail.data import Prepared, prepare
+from vitrail.errors import DataError, FolderError, TrainingError
+from vitrail.folder import MANIFEST, ModelFolder
+from vitrail.train.checkpoint import RunState, list_steps, restore_checkpoint
+from vitrail.train.events import Listener, Silence
+from vitrail.train.log import LOG, Log
+from vitrail.train.loop import Outcome, Trainer
+from vitrail.train.optimizer import make_optimizer
+from vitrail.train.resume import check_same_run
+from vitrail.train.stop import stop_on_signals
+
+DATA = "data"
+
+
+def train(config: Config, out: Path, listener: Listener | None = None) -> Outcome:
+    """Train into `out`. A folder that holds the same run, stopped or killed, goes on from its last checkpoint."""
+    listener = listener or Silence()
+    if (out / MANIFEST).exists():
+        folder = _reopen(config, out)
+        prepared = Prepared.open(_data_folder(config, out))
+    else:
+        _refuse_other_folders(out)
+        prepared = _prepare(config, out, listener)
+        folder = ModelFolder.create(out, config, prepared.tokenizers)
+    if config.train.threads is not None:
+        torch.set_num_threads(config.train.threads)
+    with stop_on_signals() as stop:
+        return _trainer(folder, prepared, listener).run(stop)
+
+
+def _trainer(folder: ModelFolder, prepared: Prepared, listener: Listener) -> Trainer:
+    """A trainer that stands where the newest checkpoint stood, or at the beginning."""
+    torch.manual_seed(folder.config.train.seed)
+    model = folder.new_model()
+    optimizer = make_optimizer(model, folder.config.train)
+    steps, threads = list_steps(folder.path), torch.get_num_threads()
+    if not steps:
+        log = Log(folder.path / LOG)
+        count = sum(parameter.numel() for parameter in model.parameters())
+        log.write("start", {"parameters": count, "pairs": sum(len(shard) for shard in prepared.train)})
+        return Trainer(folder, prepared, model, optimizer, RunState(threads=threads), log, listener)
+    state = restore_checkpoint(folder.path, steps[-1], model, optimizer)
+    if state.threads != threads:
+        listener.note(
+            f"this run began with {state.threads} threads and goes on with {threads}: it will be as good, "
+            "but not the same to the last bit"
+        )
+    listener.note(f"going on from step {state.step}")
+    log = Log(folder.path / LOG, keep_bytes=state.log_bytes)
+    return Trainer(folder, prepared, model, optimizer, state, log, listener)
+
+
+def _reopen(config: Config, out: Path) -> ModelFolder:
+    folder = ModelFolder.open(out)
+    check_same_run(folder.config, config, where=str(out))
+    if folder.config != config:
+        folder.write_config(config)
+    return ModelFolder(out, config, folder.tokenizers)
+
+
+def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
+    if not config.data.training_corpora() and config.data.prepared is None:
+        raise DataError(
+            "there is nothing to train on",
+            where="[data]",
+            fix="give --source and --target, or a recipe with source and target, pairs, or corpora",
+        )
+    if config.data.prepared is not None:
+        return Prepared.open(Path(config.data.prepared))
+    prepared = prepare(config.data, out / DATA, seed=config.train.seed, report=listener.working)
+    for line in prepared.report.lines():
+        listener.note(line)
+    return prepared
+
+
+def _data_folder(config: Config, out: Path) -> Path:
+    return Path(config.data.prepared) if config.data.prepared is not None else out / DATA
+
+
+def _refuse_other_folders(out: Path) -> None:
+    """A place that holds something else is not written into."""
+    if out.is_file():
+        raise FolderError("this is a file", where=str(out), fix="give --out a folder")
+    strange = [path.name for path in out.iterdir() if path.name not in (DATA, "tokenizer", LOG)] if out.is_dir() else []
+    strange = [name for name in strange if not name.startswith(".")]
+    if strange:
+        raise TrainingError(
+            f"this folder holds other things ({', '.join(sorted(strange)[:3])}), but no run",
+            where=str(out),
+            fix="choose another --out, or empty it",
+        )

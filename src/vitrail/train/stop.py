@@ -1,0 +1,38 @@
+"""Ctrl-C and SIGTERM: finish the step, write a checkpoint, then stop. A second Ctrl-C stops at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+
+@dataclass
+class StopRequest:
+    """Whether someone asked the run to stop."""
+
+    requested: bool = False
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[StopRequest]:
+    """Listen for signals as long as the block lasts, then give them back to whoever had them."""
+    stop = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop  # only the main thread may listen; a notebook's worker is stopped by its own means
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if stop.requested and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.requested = True
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

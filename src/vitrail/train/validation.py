@@ -1,0 +1,69 @@
+"""A look at the validation data: the loss, BLEU of a greedy translation, and a few sentences to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+from vitrail.config import DecodeConfig, TrainConfig
+from vitrail.data import Prepared, ValidationSet
+from vitrail.decode import score_all
+from vitrail.evaluate import bleu
+from vitrail.model import Transformer
+from vitrail.text import Tokenizers
+from vitrail.train.events import Sample
+from vitrail.translator import Translator
+
+GREEDY = DecodeConfig(beam_size=1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a look at the validation data gave."""
+
+    loss: float  # cross-entropy per target token, without smoothing
+    bleu: float | None
+    samples: tuple[Sample, ...]
+
+
+class Validator:
+    """Measures a model on the validation data; draws no random numbers, so that looking does not change a run."""
+
+    def __init__(self, prepared: Prepared, config: TrainConfig) -> None:
+        self.sets, self.config = prepared.validation, config
+
+    def look(self, model: Transformer, tokenizers: Tokenizers) -> Found | None:
+        """Measure; None where there is no validation data."""
+        if not self.sets:
+            return None
+        model.eval()
+        log_probability, tokens = 0.0, 0
+        for data in self.sets:
+            rows = [tokenizers.encode_source(text, data.to) for text in data.sources]
+            wanted = [tokenizers.encode_target(text) for text in data.references]
+            scored = score_all(model, rows, wanted, GREEDY)
+            log_probability += sum(sum(hypothesis.log_probs) for hypothesis in scored)
+            tokens += sum(len(row) for row in wanted)
+        samples = self._translate(model, tokenizers) if self.config.bleu_sentences or self.config.samples else []
+        measured = samples[: self.config.bleu_sentences]
+        score = None
+        if measured:
+            score = bleu([sample.translation for sample in measured], [sample.reference for sample in measured])
+        return Found(-log_probability / tokens, score, tuple(samples[: self.config.samples]))
+
+    def _translate(self, model: Transformer, tokenizers: Tokenizers) -> list[Sample]:
+        """The first sentences of every set, in turn, so that each direction has its share."""
+        translator = Translator(model, tokenizers, GREEDY)
+        count = max(self.config.bleu_sentences, self.config.samples)
+        share = -(-count // len(self.sets))
+        by_set = [self._sample(translator, data, share) for data in self.sets]
+        in_turn = [sample for samples in zip(*by_set, strict=False) for sample in samples]
+        return in_turn[:count]
+
+    def _sample(self, translator: Translator, data: ValidationSet, count: int) -> list[Sample]:
+        sources = data.sources[:count]
+        done = translator.translate(sources, to=data.to, on_unknown="skip")
+        return [
+            Sample(source, reference, translation.text)
+            for source, reference, translation in zip(sources, data.references, done, strict=False)
+        ]

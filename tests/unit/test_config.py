@@ -1,0 +1,121 @@
+"""Settings: presets, TOML in and out, and what is said about settings that are not right."""
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vitrail.config import PRESETS, Config, ModelConfig, dump_config, load_config, parse_config
+from vitrail.errors import ConfigError
+
+
+def refusal(*changes: str) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        load_config(None, overrides=changes)
+    return caught.value
+
+
+def test_defaults_are_the_base_model_of_the_paper():
+    model = Config().model
+    assert (model.d_model, model.heads, model.d_k, model.d_ff) == (512, 8, 64, 2048)
+    assert (model.encoder_layers, model.decoder_layers, model.dropout, model.norm) == (6, 6, 0.1, "post")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_fills_in_what_is_not_given(preset):
+    model = ModelConfig(preset=preset, d_ff=99)
+    assert model.d_ff == 99
+    assert model.d_model == PRESETS[preset]["d_model"]
+    assert model.kv_heads == model.heads
+    assert model.d_k * model.heads == model.d_model
+
+
+@given(
+    heads=st.sampled_from([1, 2, 4, 8]),
+    norm=st.sampled_from(["pre", "post"]),
+    seed=st.integers(0, 2**40),
+    source=st.text(min_size=1).filter(lambda text: text.isprintable()),
+)
+def test_settings_survive_being_written_and_read(heads, norm, seed, source):
+    table = {
+        "model": {"heads": heads, "norm": norm},
+        "train": {"seed": seed},
+        "data": {"corpora": [{"source": source, "target": "b"}]},
+    }
+    config = parse_config(table, where="here")
+    assert parse_config(tomllib.loads(dump_config(config, version="1")), where="there") == config
+
+
+def test_an_unknown_key_is_named_with_the_nearest_known_one():
+    error = refusal("model.num_head=3")
+    assert error.what == "unknown key 'num_head'"
+    assert error.where == "the command line, [model]"
+    assert error.fix == "did you mean 'heads'?"
+
+
+def test_an_unknown_key_of_a_corpus_is_named_too():
+    assert refusal("data.corpora=[{sorce='a'}]").fix == "did you mean 'source'?"
+
+
+def test_a_key_like_no_other_gets_the_list_of_known_ones():
+    assert "d_model" in str(refusal("model.zzzzzz=3").fix)
+
+
+def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
+    error = refusal("model.norm=posts")
+    assert "'norm' is 'posts'" in error.what
+    assert error.fix == "did you mean 'post'?"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["model.heads=eight"], "integer"),
+        (["model.heads=0"], "greater"),
+        (["model.dropout=1.0"], "less than 1"),
+        (["model.heads=3"], "do not divide d_model"),
+        (["model.kv_heads=3"], "do not divide heads"),
+        (["model.positions=rope", "model.d_k=3"], "rope"),
+        (["model.d_model=15", "model.heads=3"], "sinusoidal"),
+        (["model.d_model=2", "model.heads=1", "model.positions=sinusoidal-concat"], "sinusoidal-concat"),
+        (["data.joint=false"], "tie_embeddings"),
+        (["data.source=a"], "no 'target'"),
+        (["data.source=a", "data.target=b", "data.pairs=c.tsv"], "needs"),
+        (["data.source=a", "data.target=b", "data.corpora=[{pairs='c.tsv'}]"], "both given"),
+        (["data.corpora=[{pairs='c.tsv', source_language='fr'}]"], "one of its languages"),
+        (["data.corpora=[{pairs='c.tsv', source_language='f>r', target_language='en'}]"], "pattern"),
+        (["train.peak_rate=1.0"], "schedule = 'paper'"),
+        (["train.schedule=cosine"], "needs peak_rate"),
+        (["train.weight_decay=0.1"], "adamw"),
+        (["train.average=9"], "keep_checkpoints"),
+        (["decode.top_beams=5"], "beam_size"),
+        (["nonsense"], "cannot read the change"),
+        (["a.b.c=1"], "cannot read the change"),
+        (["train.warmup_steps=0"], "warmup_steps"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(changes, said):
+    assert said in str(refusal(*changes))
+
+
+def test_a_file_that_is_not_there_not_text_or_not_toml_is_said_to_be_so(tmp_path):
+    missing, binary, broken = tmp_path / "missing.toml", tmp_path / "binary.toml", tmp_path / "broken.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    broken.write_text("[model\n")
+    for path, said in ((missing, "no such file"), (binary, "not UTF-8"), (broken, "not TOML"), (tmp_path, "cannot read")):
+        with pytest.raises(ConfigError, match=said) as caught:
+            load_config(path)
+        assert str(path) in str(caught.value.where)
+
+
+def test_settings_of_a_newer_program_say_so():
+    with pytest.raises(ConfigError, match="newer"):
+        parse_config({"vitrail": {"format": 999, "version": "9.0"}}, where="here")
+
+
+def test_changes_on_the_command_line_win_over_the_file(tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text("[train]\nseed = 1\nmax_steps = 7\n")
+    config = load_config(recipe, overrides=["train.seed=2"])
+    assert (config.train.seed, config.train.max_steps) == (2, 7)
