@@ -1,0 +1,96 @@
+"""Noun phrases and pronouns, said in both languages at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from vitrail.data.phrasebook import english, french
+from vitrail.data.phrasebook.adjectives import Adjective
+from vitrail.data.phrasebook.nouns import Kind, Noun, Profession
+from vitrail.data.phrasebook.verbs import Person
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Phrase:
+    """Who or what a sentence is about. `content` are its content words, by their English names."""
+
+    french: str
+    english: str
+    person: Person
+    feminine: bool
+    plural: bool
+    content: tuple[str, ...]
+    french_only: bool = False  # English cannot tell it from another phrase, so it is translated from French only
+
+
+PRONOUNS = (
+    Phrase("je", "i", Person.I, False, False, ()),
+    Phrase("vous", "you", Person.YOU, False, False, ()),
+    Phrase("il", "he", Person.HE, False, False, ()),
+    Phrase("elle", "she", Person.HE, True, False, ()),
+    Phrase("nous", "we", Person.WE, False, True, ()),
+    Phrase("ils", "they", Person.THEY, False, True, ()),
+)
+# English "they" alone is ils, "i" alone is a man: these are understood, and never what English becomes.
+FRENCH_ONLY_PRONOUNS = (
+    Phrase("je", "i", Person.I, True, False, (), True),
+    Phrase("elles", "they", Person.THEY, True, True, (), True),
+)
+
+
+@cache
+def noun_phrase(noun: Noun, determiner: str, plural: bool, adjective: Adjective | None = None) -> Phrase:
+    """A noun with its determiner and perhaps an adjective."""
+    return Phrase(
+        french.noun_phrase(noun, determiner, plural=plural, adjective=adjective),
+        english.noun_phrase(noun, determiner, plural=plural, adjective=adjective),
+        Person.THEY if plural else Person.HE,
+        noun.feminine,
+        plural,
+        _content(noun, adjective),
+    )
+
+
+@cache
+def none_of(noun: Noun, plural: bool, adjective: Adjective | None = None) -> Phrase:
+    """What "a dog" and "some dogs" become after a negation: pas de chien, not a dog, not any dogs."""
+    said = english.noun_phrase(noun, "any" if plural else "a", plural=plural, adjective=adjective)
+    return Phrase(
+        french.elide("de", french.noun_group(noun, plural=plural, adjective=adjective)),
+        said,
+        Person.THEY if plural else Person.HE,
+        noun.feminine,
+        plural,
+        _content(noun, adjective),
+    )
+
+
+@cache
+def some(noun: Noun, negated: bool) -> Phrase:
+    """What is not counted: je mange du pain, je ne mange pas de pain; English says only bread."""
+    said = french.elide("de", noun.french) if negated else french.partitive(noun)
+    return Phrase(said, noun.english, Person.HE, noun.feminine, False, (noun.english,))
+
+
+@cache
+def profession(kind: Profession, feminine: bool, plural: bool) -> tuple[str, str]:
+    """What somebody is, in French and English: étudiantes, students; médecin, a doctor."""
+    said = kind.feminine if feminine else kind.masculine
+    if plural:
+        return f"{said}s", f"{kind.english}s"
+    return said, english.with_article(kind.english)
+
+
+@cache
+def pronoun_for(noun: Noun, plural: bool) -> Phrase:
+    """The pronoun that stands for a noun: il or elle by its gender, he, she or it by what it is."""
+    if plural:
+        return Phrase("elles" if noun.feminine else "ils", "they", Person.THEY, noun.feminine, True, ())
+    person = "she" if noun.feminine else "he"
+    said = person if noun.kind is Kind.PERSON else "it"
+    return Phrase("elle" if noun.feminine else "il", said, Person.HE, noun.feminine, False, ())
+
+
+def _content(noun: Noun, adjective: Adjective | None) -> tuple[str, ...]:
+    return (noun.english,) if adjective is None else (adjective.english, noun.english)

@@ -1,0 +1,120 @@
+"""Which sentences are trained on and which are held out, and the streams of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from zlib import crc32
+
+from vitrail.data.phrasebook.constructions import Said, draw, together
+from vitrail.data.phrasebook.dice import Dice
+from vitrail.errors import DataError
+from vitrail.text.words import split_words
+
+HELD_OUT_SHARE = 0.1
+LONGEST = 20  # words of the longest training sentence, in either language
+_STREET = {("animal", "cross", "street", "tired"), ("animal", "cross", "street", "wide")}
+_PATIENCE = 10_000  # draws in a row that give nothing new before a stream gives up
+_FRENCH_PRONOUNS = frozenset({"il", "elle", "ils", "elles"})
+_ENGLISH_PRONOUNS = frozenset({"he", "she", "it", "they"})
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One sentence and its translation; `kind` names the construction, `pronoun` the word that must be right."""
+
+    source: str
+    target: str
+    source_language: str
+    target_language: str
+    kind: str
+    pronoun: str | None
+
+
+def training_pairs(count: int, seed: int) -> Iterator[Example]:
+    """Distinct pairs to learn from, in both directions."""
+    return _stream(draw, _is_for_training, count, seed)
+
+
+def held_out(count: int, seed: int) -> Iterator[Example]:
+    """Distinct pairs of which at least one clause's content words never meet in training."""
+    return _stream(draw, _is_held_out, count, seed)
+
+
+def longer(count: int, seed: int) -> Iterator[Example]:
+    """Distinct pairs of three to five clauses, both sides longer than the longest training sentence."""
+
+    def several(dice: Dice) -> tuple[str, Said]:
+        return "longer", together(dice, dice.pick((3, 4, 5)))
+
+    return _stream(several, _is_longer, count, seed)
+
+
+def pronoun_is_right(example: Example, translation: str) -> bool:
+    """Whether the last pronoun of the translation, the one that was in question, is the right one."""
+    assert example.pronoun is not None, "this example tests no pronoun"
+    candidates = _FRENCH_PRONOUNS if example.target_language == "fr" else _ENGLISH_PRONOUNS
+    found = [word for word in split_words(translation) if word in candidates]
+    return bool(found) and found[-1] == example.pronoun
+
+
+@cache
+def content_is_held_out(content: tuple[str, ...]) -> bool:
+    """Decide by the content words alone: the same for every tense, number, polarity, mood and direction."""
+    if content in _STREET:
+        return True
+    # A single content word is always trained on, so that no word is unknown to the model.
+    return len(content) > 1 and crc32(" ".join(content).encode()) % 1000 < 1000 * HELD_OUT_SHARE
+
+
+def _is_for_training(said: Said) -> bool:
+    return not any(map(content_is_held_out, said.content)) and not _exceeds(said)
+
+
+def _is_held_out(said: Said) -> bool:
+    return any(map(content_is_held_out, said.content)) and not _exceeds(said)
+
+
+def _exceeds(said: Said) -> bool:
+    # Cheap first: every word but the last is followed by a space or an apostrophe.
+    if max(len(said.french), len(said.english)) < 60:
+        return False
+    return max(len(split_words(said.french)), len(split_words(said.english))) > LONGEST
+
+
+def _is_longer(said: Said) -> bool:
+    return min(len(split_words(said.french)), len(split_words(said.english))) > LONGEST
+
+
+def _stream(
+    source: Callable[[Dice], tuple[str, Said]], wanted: Callable[[Said], bool], count: int, seed: int
+) -> Iterator[Example]:
+    dice = Dice(seed)
+    seen: set[tuple[bool, str]] = set()
+    misses = 0
+    while len(seen) < count:
+        kind, said = source(dice)
+        to_english = said.french_only or dice.chance(0.5)
+        key = (to_english, said.french if to_english else said.english)
+        if not wanted(said) or key in seen:
+            misses += 1
+            if misses > _PATIENCE:
+                raise DataError(
+                    f"the phrasebook ran out of new sentences after {len(seen)} of {count}",
+                    where="the built-in phrasebook",
+                    fix="ask for fewer",
+                )
+            continue
+        misses = 0
+        seen.add(key)
+        yield _example(kind, said, to_english=to_english)
+
+
+def _example(kind: str, said: Said, *, to_english: bool) -> Example:
+    if to_english:
+        pronoun = said.pronouns[1] if said.pronouns else None
+        return Example(said.french, said.english, "fr", "en", kind, pronoun)
+    # he and she say their gender; it and they have to be understood.
+    pronoun = said.pronouns[0] if said.pronouns and said.pronouns[1] in ("it", "they") else None
+    return Example(said.english, said.french, "en", "fr", kind, pronoun)
