@@ -68,10 +68,11 @@ class Tokenizers:
         """A target row: the text, `<eos>`."""
         return [*self.target.encode(text), EOS]
 
-    def encode_sources(self, texts: Sequence[str], to: str | None = None) -> list[list[int]]:
-        """The source rows of many texts, faster than one by one."""
-        symbol = self._asks_for(to)
-        return [[*symbol, *ids, EOS] for ids in _encode_all(self.source, texts)]
+    def encode_sources(self, texts: Sequence[str], to: Sequence[str | None]) -> list[list[int]]:
+        """The source rows of many texts, each with its own target language, faster than one by one."""
+        symbols = {language: self._asks_for(language) for language in set(to)}
+        rows = zip(to, _encode_all(self.source, texts), strict=True)
+        return [[*symbols[language], *ids, EOS] for language, ids in rows]
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
         """The target rows of many texts, faster than one by one."""

@@ -1,0 +1,29 @@
+"""Corpora: readers, filters, memory-mapped shards, batches; the built-in phrasebook. No torch."""
+
+from vitrail.data.batches import Batch, BatchStream, Position
+from vitrail.data.corpora import PHRASEBOOK_HELD_OUT, PHRASEBOOK_PAIRS, Corpus, Pair
+from vitrail.data.filters import FilterReport, LeftOut, Reason
+from vitrail.data.prepare import prepare
+from vitrail.data.prepared import Prepared
+from vitrail.data.sentences import read_sentences, sentences_from
+from vitrail.data.shards import Shard
+from vitrail.data.validation import ValidationSet
+
+__all__ = [
+    "PHRASEBOOK_HELD_OUT",
+    "PHRASEBOOK_PAIRS",
+    "Batch",
+    "BatchStream",
+    "Corpus",
+    "FilterReport",
+    "LeftOut",
+    "Pair",
+    "Position",
+    "Prepared",
+    "Reason",
+    "Shard",
+    "ValidationSet",
+    "prepare",
+    "read_sentences",
+    "sentences_from",
+]

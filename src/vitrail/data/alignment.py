@@ -1,0 +1,59 @@
+"""Two files that should go line by line but have different numbers of lines: where do they seem to part?"""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vitrail.data.reading import read_lines
+from vitrail.errors import DataError
+
+_SMOOTH = 5.0  # characters added to each side, so that a "yes" beside an "oui" does not look like a mismatch
+_WORST = 1.5  # no single pair of lines says more than this, however odd
+
+
+def misaligned(source: Path, target: Path) -> DataError:
+    """The error for two files of different lengths: both numbers of lines, and where to look."""
+    source_lengths, target_lengths = _lengths(source), _lengths(target)
+    counts = f"{source.name} has {len(source_lengths):,} lines, {target.name} has {len(target_lengths):,}"
+    shorter, longer = sorted((source_lengths, target_lengths), key=len)
+    short_name, long_name = (source, target) if shorter is source_lengths else (target, source)
+    parting = parting_line(longer, shorter)
+    if parting > len(shorter):
+        guess = f"{short_name.name} seems to be cut off: up to its end, line {len(shorter):,}, the two go together"
+    else:
+        guess = (
+            f"they seem to part near line {parting:,}: {long_name.name} has lines there that {short_name.name} lacks"
+        )
+    return DataError(f"the files do not go line by line: {counts}", where=f"{source}, {target}", fix=guess)
+
+
+def parting_line(longer: NDArray[np.float32], shorter: NDArray[np.float32]) -> int:
+    """The line, counted from 1, after which the two fit best if all of the missing lines are missing there.
+
+    A sentence and its translation have similar lengths. Every place is tried: before it, lines are compared with the
+    line of the same number; from it on, with the line as much later as lines are missing.
+    """
+    missing, common = len(longer) - len(shorter), len(shorter)
+    usual = np.log((longer.mean() + _SMOOTH) / (shorter.mean() + _SMOOTH))
+    before = np.cumsum(_misfit(longer[:common], shorter, usual), dtype=np.float64)
+    after = np.cumsum(_misfit(longer[missing:], shorter, usual)[::-1], dtype=np.float64)[::-1]
+    total = np.concatenate(([0.0], before)) + np.concatenate((after, [0.0]))
+    # Of places that fit equally well, the last: nothing speaks against the lines before it.
+    return int(common - np.argmin(total[::-1])) + 1
+
+
+def _misfit(longer: NDArray[np.float32], shorter: NDArray[np.float32], usual: float) -> NDArray[np.float32]:
+    """How far the lengths of two lines are from the usual proportion."""
+    odd = np.abs(np.log((longer + _SMOOTH) / (shorter + _SMOOTH)) - usual)
+    # An empty line has no translation but an empty line.
+    odd[(longer == 0) != (shorter == 0)] = _WORST
+    return np.minimum(odd, _WORST)
+
+
+def _lengths(path: Path) -> NDArray[np.float32]:
+    found = array("f", (0.0 if line is None else float(len(line.strip())) for line in read_lines(path)))
+    return np.frombuffer(found, dtype=np.float32)

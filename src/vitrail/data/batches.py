@@ -1,0 +1,157 @@
+"""Batches without end: every epoch in another order, and any batch of any epoch found again without reading the others.
+
+An epoch's pairs are shuffled (four bytes each, all that is kept of them in memory), cut into pools, sorted by length
+within a pool, packed into batches, and the batches of a pool shuffled. All of it follows from the seed and the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vitrail.data.packing import pack
+from vitrail.data.shards import Shard
+from vitrail.text.special import PAD
+
+POOL = 1 << 17  # pairs that are sorted by length together: enough for little padding, few enough for little memory
+_SHOWN_LINES = 5
+
+Numbers = NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place between batches: so many epochs are done, and so many batches of the next."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows of ids, padded on the right, and where they came from."""
+
+    source_BS: NDArray[np.int64]  # noqa: N815 shape suffixes
+    target_BT: NDArray[np.int64]  # noqa: N815
+    epoch: int
+    index: int  # in its epoch, from 0
+    lines: tuple[tuple[str, tuple[int, ...]], ...]  # for each corpus, the lines of its pairs
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.target_BT)
+
+    @property
+    def target_tokens(self) -> int:
+        """How many target tokens there are, padding apart."""
+        return int(np.count_nonzero(self.target_BT != PAD))
+
+    def origin(self) -> str:
+        """Where the batch came from, for an error message."""
+        corpora = []
+        for corpus, lines in self.lines:
+            more = ", …" if len(lines) > _SHOWN_LINES else ""
+            corpora.append(f"{corpus} line {', '.join(map(str, lines[:_SHOWN_LINES]))}{more}")
+        return f"epoch {self.epoch}, batch {self.index} ({'; '.join(corpora)})"
+
+
+class BatchStream:
+    """The batches of shards. A shard of weight 2 is seen twice an epoch; of weight 0.5, a different half each epoch."""
+
+    def __init__(self, shards: Sequence[Shard], weights: Sequence[float], *, batch_tokens: int, seed: int) -> None:
+        assert len(shards) == len(weights) and shards and all(weight > 0 for weight in weights)
+        self._shards, self._weights = tuple(shards), tuple(weights)
+        self._batch_tokens, self._seed = batch_tokens, seed
+        # Pairs are numbered through all shards; a shard's numbers start where the one's before it end.
+        self._starts = np.cumsum([0, *(len(shard) for shard in shards)])
+
+    def from_position(self, position: Position) -> Iterator[tuple[Position, Batch]]:
+        """The batches after `position`, without end; with each the position after it."""
+        epoch, skip = position.epoch, position.batch
+        while True:
+            for index, last, numbers_B in self._epoch(epoch, skip):
+                after = Position(epoch + 1, 0) if last else Position(epoch, index + 1)
+                yield after, self._batch(numbers_B, epoch, index)
+            epoch, skip = epoch + 1, 0
+
+    def batches_in_epoch(self, epoch: int) -> int:
+        """How many batches an epoch has."""
+        order = self._order(epoch)
+        return sum(len(self._plan(order, pool, epoch)) for pool in range(_pools(len(order))))
+
+    def _epoch(self, epoch: int, skip: int) -> Iterator[tuple[int, bool, Numbers]]:
+        """The batches of an epoch as numbers of pairs, with their index and whether they are the last, `skip` apart."""
+        order = self._order(epoch)
+        index, last_pool = 0, _pools(len(order)) - 1
+        for pool in range(last_pool + 1):
+            batches = self._plan(order, pool, epoch)
+            for at in range(max(0, skip - index), len(batches)):
+                yield index + at, pool == last_pool and at == len(batches) - 1, batches[at]
+            index += len(batches)
+        assert skip <= index, f"epoch {epoch} has {index} batches, and cannot be resumed after {skip}"
+
+    def _order(self, epoch: int) -> Numbers:
+        """The pairs of an epoch, shuffled. Of the fraction of a weight a random part is taken."""
+        random = np.random.default_rng([self._seed, epoch])
+        total = int(self._starts[-1])
+        kind = np.uint32 if total < 1 << 32 else np.uint64
+        parts: list[Numbers] = []
+        for shard, weight, start in zip(self._shards, self._weights, self._starts, strict=False):
+            own = np.arange(start, start + len(shard), dtype=kind)
+            parts += [own] * int(weight)
+            some = round(weight % 1 * len(shard))
+            if some or weight < 1:  # at least one pair of every shard
+                own = own.copy()
+                random.shuffle(own)
+                parts.append(own[: max(1, some)])
+        order = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        random.shuffle(order)
+        return order
+
+    def _plan(self, order: Numbers, pool: int, epoch: int) -> list[Numbers]:
+        """The batches of one pool, in the order they come. Only lengths are read, no tokens."""
+        pools = _pools(len(order))
+        numbers = order[len(order) * pool // pools : len(order) * (pool + 1) // pools]
+        source_N, target_N = np.empty((2, len(numbers)), dtype=np.int64)
+        for shard, chosen, local in self._by_shard(numbers):
+            records = shard.index[local]
+            source_N[chosen], target_N[chosen] = records["source"], records["target"]
+        batches = [numbers[rows] for rows in pack(source_N, target_N, self._batch_tokens)]
+        shuffled = np.random.default_rng([self._seed, epoch, pool]).permutation(len(batches))
+        return [batches[number] for number in shuffled]
+
+    def _batch(self, numbers_B: Numbers, epoch: int, index: int) -> Batch:
+        found = [(shard, chosen, shard.index[local]) for shard, chosen, local in self._by_shard(numbers_B)]
+        rows = len(numbers_B)
+        source_BS = np.full((rows, max(int(records["source"].max()) for _, _, records in found)), PAD, dtype=np.int64)
+        target_BT = np.full((rows, max(int(records["target"].max()) for _, _, records in found)), PAD, dtype=np.int64)
+        for shard, chosen, records in found:
+            start = records["start"].astype(np.int64)
+            source_BS[chosen] = _padded(shard.tokens, start, records["source"], source_BS.shape[1])
+            target_BT[chosen] = _padded(shard.tokens, start + records["source"], records["target"], target_BT.shape[1])
+        lines = tuple((shard.corpus, tuple(records["line"].tolist())) for shard, _, records in found)
+        return Batch(source_BS, target_BT, epoch, index, lines)
+
+    def _by_shard(self, numbers: Numbers) -> Iterator[tuple[Shard, NDArray[np.int64], NDArray[np.int64]]]:
+        """For each shard that has some of the pairs: which of them, and their numbers in the shard."""
+        shard_N = np.searchsorted(self._starts, numbers, side="right") - 1
+        for number in np.unique(shard_N):
+            chosen = np.flatnonzero(shard_N == number)
+            yield self._shards[number], chosen, numbers[chosen].astype(np.int64) - self._starts[number]
+
+
+def _pools(pairs: int) -> int:
+    return -(-pairs // POOL)
+
+
+def _padded(tokens: NDArray[np.uint16], start_B: NDArray[np.int64], length_B: Numbers, width: int) -> NDArray[np.int64]:
+    """Rows of `tokens`, each from its start, as a rectangle."""
+    column_1W = np.arange(width)[None, :]
+    is_token_BW = column_1W < length_B[:, None]
+    padded_BW = np.full(is_token_BW.shape, PAD, dtype=np.int64)
+    padded_BW[is_token_BW] = tokens[(start_B[:, None] + column_1W)[is_token_BW]]
+    return padded_BW

@@ -1,0 +1,176 @@
+"""Corpora: pairs of sentences out of two files, a TSV or JSON-lines file, or the phrasebook in the box."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vitrail.config import CorpusConfig
+from vitrail.data.alignment import misaligned
+from vitrail.data.reading import bare_suffix, read_lines
+from vitrail.errors import DataError, did_you_mean
+from vitrail.storage import checksum
+
+PHRASEBOOK_PAIRS = 150_000
+PHRASEBOOK_HELD_OUT = 500
+
+_TSV, _JSON_LINES = (".tsv", ".tab"), (".jsonl", ".ndjson", ".json")
+
+
+class Pair(NamedTuple):
+    """A source and its translation as a corpus has them; None where the line is not UTF-8."""
+
+    line: int  # counted from 1
+    source: str | None
+    target: str | None
+    to: str | None  # the target's language, where the corpus names it
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Pairs that can be read from the beginning as often as needed, and the names to speak of them."""
+
+    config: CorpusConfig
+    seed: int = 0  # of the phrasebook
+    held_out: bool = False  # of the phrasebook: the part that is kept for validation
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return self.config.builtin or self.config.pairs or self.config.source or ""
+
+    def where(self, line: int) -> str:
+        """A place in it, for an error message."""
+        names = f"{self.config.source}, {self.config.target}" if self.config.source else self.name
+        return f"{names}, line {line}"
+
+    def files(self) -> tuple[Path, ...]:
+        """The files it is read from."""
+        return tuple(Path(name) for name in (self.config.source, self.config.target, self.config.pairs) if name)
+
+    def stamps(self) -> list[list[str | int]]:
+        """What tells this corpus, as it is now, from another: a prepared folder with the same stamps is up to date."""
+        if self.config.builtin == "phrasebook":
+            from vitrail.data import phrasebook
+
+            code = sorted(Path(phrasebook.__file__).parent.glob("*.py"))
+            size = PHRASEBOOK_HELD_OUT if self.held_out else PHRASEBOOK_PAIRS
+            return [["phrasebook", size, *(checksum(file) for file in code)]]
+        return [_stamp(file) for file in self.files()]
+
+    def targets(self) -> tuple[str, ...]:
+        """The languages it translates into, where they are named."""
+        if self.config.builtin == "phrasebook":
+            return ("en", "fr")
+        return (self.config.target_language,) if self.config.target_language else ()
+
+    def pairs(self) -> Iterator[Pair]:
+        """The pairs, from the first line to the last."""
+        config = self.config
+        if config.builtin == "phrasebook":
+            return self._phrasebook()
+        if config.source is not None and config.target is not None:
+            return _two_files(Path(config.source), Path(config.target), config.target_language)
+        assert config.pairs is not None
+        path = Path(config.pairs)
+        if bare_suffix(path) in _TSV:
+            return _tsv(path, config)
+        if bare_suffix(path) in _JSON_LINES:
+            return _json_lines(path, config)
+        raise DataError(
+            "its name does not say whether this is TSV or JSON lines",
+            where=str(path),
+            fix="let it end in .tsv or .jsonl (.gz or .xz may follow), or give two files as source and target",
+        )
+
+    def _phrasebook(self) -> Iterator[Pair]:
+        from vitrail.data import phrasebook
+
+        examples = (
+            phrasebook.held_out(PHRASEBOOK_HELD_OUT, self.seed)
+            if self.held_out
+            else phrasebook.training_pairs(PHRASEBOOK_PAIRS, self.seed)
+        )
+        for number, example in enumerate(examples, 1):
+            yield Pair(number, example.source, example.target, example.target_language)
+
+
+def _stamp(file: Path) -> list[str | int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return [str(file.absolute()), "missing"]  # reading it will say what is wrong
+    return [str(file.absolute()), found.st_size, found.st_mtime_ns]
+
+
+def _two_files(source: Path, target: Path, to: str | None) -> Iterator[Pair]:
+    end = "the end of the file"  # told from a line that says so by being this very object
+    for number, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target), fillvalue=end), 1):
+        if left is end or right is end:
+            raise misaligned(source, target)
+        yield Pair(number, left, right, to)
+
+
+def _tsv(path: Path, config: CorpusConfig) -> Iterator[Pair]:
+    source, target = _column(config.source_field or "1", path), _column(config.target_field or "2", path)
+    for number, line in enumerate(read_lines(path), 1):
+        if not line:  # broken, or an empty line, which is an empty pair
+            yield Pair(number, line, line, config.target_language)
+            continue
+        fields = line.split("\t")
+        if len(fields) <= max(source, target):
+            raise DataError(
+                f"there is no column {max(source, target) + 1}: the line has {len(fields)}, separated by tabs",
+                where=f"{path}, line {number}",
+                fix="correct the line, or set source_field and target_field to the columns to read, counted from 1",
+            )
+        yield Pair(number, fields[source], fields[target], config.target_language)
+
+
+def _column(field: str, path: Path) -> int:
+    if not field.isascii() or not field.isdigit() or int(field) == 0:
+        raise DataError(f"'{field}' is not the number of a column", where=str(path), fix="count columns from 1")
+    return int(field) - 1
+
+
+def _json_lines(path: Path, config: CorpusConfig) -> Iterator[Pair]:
+    source, target = config.source_field or "source", config.target_field or "target"
+    for number, line in enumerate(read_lines(path), 1):
+        if not line:
+            yield Pair(number, line, line, config.target_language)
+            continue
+        where = f"{path}, line {number}"
+        try:
+            table = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(
+                f"this line is not JSON: {error}", where=where, fix="write one JSON object on each line"
+            ) from None
+        yield Pair(number, _field(table, source, where), _field(table, target, where), config.target_language)
+
+
+def _field(table: Any, name: str, where: str) -> str | None:
+    """The text under a key; dots lead inside. None for text that escapes half a character."""
+    value: Any = table
+    for part in [name] if isinstance(table, dict) and name in table else name.split("."):
+        if not isinstance(value, dict) or part not in value:
+            known = list(map(str, value)) if isinstance(value, dict) else []
+            fix = did_you_mean(part, known) or "set source_field and target_field to the fields to read"
+            there = f"the fields there are: {', '.join(known)}" if known else f"there is no object but {value!r:.40}"
+            raise DataError(f"there is no field '{name}'; {there}", where=where, fix=fix)
+        value = value[part]
+    if not isinstance(value, str):
+        raise DataError(f"the field '{name}' is not text: {value!r:.40}", where=where, fix="it should be a string")
+    return value if value.isascii() or _is_unicode(value) else None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,148 @@
+"""What is left out of a corpus, why, and the report about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from vitrail.config import DataConfig
+from vitrail.data.corpora import Corpus, Pair
+from vitrail.errors import DataError
+
+FIRST_LINES = 5  # how many line numbers are remembered for each reason
+RATIO_FROM = 10  # below this many tokens a proportion says little: "oui" may well be "yes, of course"
+
+# C0 and C1 control characters. A tab is a blank; line ends cannot be inside a line, but for a lone carriage return.
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+
+
+class Reason(StrEnum):
+    """Why a pair is left out."""
+
+    BROKEN = "broken UTF-8"
+    EMPTY = "empty"
+    CONTROL = "control characters"
+    IDENTICAL = "source equal to target"
+    DUPLICATE = "duplicate"
+    LONG = "too long"
+    RATIO = "odd length ratio"
+
+
+def reason_in_text(pair: Pair, config: DataConfig) -> Reason | None:
+    """Why a pair's text cannot be used; None where it can."""
+    if pair.source is None or pair.target is None:
+        return Reason.BROKEN
+    source, target = pair.source.strip(), pair.target.strip()
+    if not source or not target:
+        return Reason.EMPTY
+    if _CONTROL.search(source) or _CONTROL.search(target):
+        return Reason.CONTROL
+    if config.drop_identical and source == target:
+        return Reason.IDENTICAL
+    return None
+
+
+def reason_in_lengths(source: int, target: int, config: DataConfig) -> Reason | None:
+    """Why a pair of so many tokens, specials apart, cannot be used; None where it can."""
+    shorter, longer = sorted((source, target))
+    if longer > config.max_length:
+        return Reason.LONG
+    if shorter == 0:  # text of which nothing is left, a zero-width space alone
+        return Reason.EMPTY
+    if longer >= RATIO_FROM and longer > config.max_ratio * shorter:
+        return Reason.RATIO
+    return None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The pairs that were left out for one reason."""
+
+    reason: Reason
+    count: int
+    first: tuple[tuple[str, int], ...]  # the corpus and line of the first few
+
+
+@dataclass(frozen=True)
+class FilterReport:
+    """How many pairs were read and kept, what became of the others, and what else should be known."""
+
+    read: int
+    kept: int
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """A few lines for a person."""
+        gone = self.read - self.kept
+        head = f"{self.read:,} pairs read, {self.kept:,} kept" + (f", {gone:,} left out:" if gone else "")
+        return [head, *(f"  {_described(entry)}" for entry in self.left_out), *self.notes]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as a JSON object."""
+        left_out = [{"reason": entry.reason, "count": entry.count, "first": entry.first} for entry in self.left_out]
+        return {"read": self.read, "kept": self.kept, "left_out": left_out, "notes": self.notes}
+
+    @classmethod
+    def from_json(cls, table: dict[str, Any]) -> FilterReport:
+        """The report that `to_json` wrote."""
+        left_out = (
+            LeftOut(Reason(entry["reason"]), entry["count"], tuple((name, line) for name, line in entry["first"]))
+            for entry in table["left_out"]
+        )
+        return cls(table["read"], table["kept"], tuple(left_out), tuple(table["notes"]))
+
+
+@dataclass
+class Tally:
+    """Counts what is left out. With `strict`, the first pair to be left out is an error."""
+
+    strict: bool
+    counts: dict[Reason, int] = field(default_factory=dict)
+    first: dict[Reason, list[tuple[str, int]]] = field(default_factory=dict)
+
+    def leave_out(self, reason: Reason, corpus: Corpus, line: int) -> None:
+        """Note one pair that is left out."""
+        if self.strict:
+            raise DataError(
+                f"a pair is not fit for training: {reason}",
+                where=corpus.where(line),
+                fix="correct the corpus, or set strict = false to leave such pairs out",
+            )
+        self.counts[reason] = self.counts.get(reason, 0) + 1
+        examples = self.first.setdefault(reason, [])
+        if len(examples) < FIRST_LINES:
+            examples.append((corpus.name, line))
+
+    def total(self) -> int:
+        """How many pairs were left out."""
+        return sum(self.counts.values())
+
+    def report(self, read: int, notes: Iterable[str]) -> FilterReport:
+        """What there is to say in the end."""
+        left_out = (LeftOut(reason, count, tuple(self.first[reason])) for reason, count in self.counts.items())
+        by_count = tuple(sorted(left_out, key=lambda entry: (-entry.count, entry.reason)))
+        return FilterReport(read, read - self.total(), by_count, tuple(notes))
+
+
+def nothing_left(corpus: Corpus, tally: Tally) -> DataError:
+    """The error for a corpus of which every pair was left out."""
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in tally.counts.items())
+    return DataError(
+        f"nothing is left of this corpus: {reasons}", where=corpus.name, fix="check that these are the right files"
+    )
+
+
+def _described(entry: LeftOut) -> str:
+    lines: dict[str, list[str]] = {}
+    for corpus, line in entry.first:
+        lines.setdefault(corpus, []).append(str(line))
+    more = ", …" if entry.count > len(entry.first) else ""
+    places = "; ".join(f"{corpus} line {', '.join(numbers)}" for corpus, numbers in lines.items())
+    return f"{entry.count:,} {entry.reason} ({places}{more})"

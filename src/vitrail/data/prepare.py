@@ -1,0 +1,203 @@
+"""From corpora to a prepared folder, in two passes over the text: survey it, learn the vocabulary, write the ids."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vitrail import __version__
+from vitrail.config import CorpusConfig, DataConfig
+from vitrail.data.corpora import Corpus, Pair
+from vitrail.data.filters import Reason, Tally, nothing_left, reason_in_lengths, reason_in_text
+from vitrail.data.prepared import FORMAT, TOKENIZER, VALIDATION, Prepared, describe_file, read_manifest, write_manifest
+from vitrail.data.shards import ShardWriter
+from vitrail.data.survey import Report, survey
+from vitrail.data.validation import validation_sets, write_validation
+from vitrail.errors import DataError, FolderError
+from vitrail.storage import new_folder
+from vitrail.text import Tokenizers
+
+_BLOCK = 4096  # pairs encoded and written at a time
+
+
+def prepare(config: DataConfig, out: Path, *, seed: int, report: Report | None = None) -> Prepared:
+    """Read, filter and encode the corpora into the folder `out`. A folder made of the same is used as it is."""
+    corpora = [Corpus(corpus, seed) for corpus in config.training_corpora()]
+    if not corpora:
+        raise DataError("there is nothing to prepare", where="[data]", fix="give source and target, pairs or corpora")
+    validation = _validation_corpora(config, seed)
+    languages = _languages(corpora, validation)
+    fingerprint = _fingerprint(config, seed, [*corpora, *validation])
+    ready = _ready(out, fingerprint)
+    if ready is not None:
+        return ready
+    report = report or _silent
+    with new_folder(out) as folder:
+        # Validation first, for it is small: what is wrong with it shows before the work.
+        sets, notes = validation_sets(validation, languages)
+        found = survey(corpora, config, scratch=folder / "scratch", seed=seed, report=report)
+        report("learning the vocabulary", 0, None)
+        tokenizers = _learn(found.sample, config, languages)
+        found.sample.clear()
+        encoder = _Encoder(config, tokenizers, Tally(config.strict), found.seen_before, report)
+        files: dict[str, Any] = {}
+        shards = [encoder.write_shard(corpus, folder, f"train-{n}", files) for n, corpus in enumerate(corpora)]
+        tokenizers.save(folder / TOKENIZER)
+        kept_sets = write_validation(folder / VALIDATION, sets)
+        for file in [folder / VALIDATION, *sorted((folder / TOKENIZER).iterdir())]:
+            files[file.relative_to(folder).as_posix()] = describe_file(file)
+        told = encoder.tally.report(found.pairs, [*_smaller(tokenizers, config), *notes])
+        write_manifest(
+            folder,
+            {
+                "fingerprint": fingerprint,
+                "shards": shards,
+                "validation": kept_sets,
+                "report": told.to_json(),
+                "files": files,
+            },
+        )
+    return Prepared.open(out)
+
+
+@dataclass
+class _Encoder:
+    """The second pass: what is fit for training becomes ids on disk."""
+
+    config: DataConfig
+    tokenizers: Tokenizers
+    tally: Tally
+    seen_before: NDArray[np.bool_]
+    report: Report
+    done: int = 0
+
+    def write_shard(self, corpus: Corpus, folder: Path, name: str, files: dict[str, Any]) -> dict[str, Any]:
+        """Write one corpus, add its files to `files`, and give its entry in the manifest."""
+        writer = ShardWriter(folder, name, max(self.tokenizers.source.size, self.tokenizers.target.size))
+        pairs = corpus.pairs()
+        while block := list(islice(pairs, _BLOCK)):
+            seen_before = self.seen_before[self.done : self.done + len(block)]
+            fit = [pair for pair, again in zip(block, seen_before, strict=True) if self._fits(pair, again, corpus)]
+            self._write(fit, corpus, writer)
+            self.done += len(block)
+            self.report("encoding", self.done, len(self.seen_before))
+        files |= writer.close()
+        if writer.pairs == 0:
+            raise nothing_left(corpus, self.tally)
+        entry = {"name": name, "corpus": corpus.name, "pairs": writer.pairs, "dtype": writer.dtype}
+        return {**entry, "weight": corpus.config.weight}
+
+    def _fits(self, pair: Pair, again: np.bool_, corpus: Corpus) -> bool:
+        reason = reason_in_text(pair, self.config) or (Reason.DUPLICATE if again else None)
+        if reason is not None:
+            self.tally.leave_out(reason, corpus, pair.line)
+        return reason is None
+
+    def _write(self, pairs: list[Pair], corpus: Corpus, writer: ShardWriter) -> None:
+        languages = self.tokenizers.languages
+        to = [pair.to if languages else None for pair in pairs]
+        sources = self.tokenizers.encode_sources([pair.source or "" for pair in pairs], to)
+        targets = self.tokenizers.encode_targets([pair.target or "" for pair in pairs])
+        specials = 2 if languages else 1  # of a source row; a target row has <eos> only
+        kept = []
+        for number, pair in enumerate(pairs):
+            reason = reason_in_lengths(len(sources[number]) - specials, len(targets[number]) - 1, self.config)
+            if reason is None:
+                kept.append(number)
+            else:
+                self.tally.leave_out(reason, corpus, pair.line)
+        writer.write([sources[n] for n in kept], [targets[n] for n in kept], [pairs[n].line for n in kept])
+
+
+def _silent(what: str, done: int, total: int | None) -> None:
+    """Say nothing."""
+
+
+def _validation_corpora(config: DataConfig, seed: int) -> list[Corpus]:
+    """The validation data that is named; the held-out part of the phrasebook where it alone is learnt from."""
+    named = [Corpus(corpus, seed, held_out=True) for corpus in config.validation_corpora()]
+    if not named and {corpus.builtin for corpus in config.training_corpora()} == {"phrasebook"}:
+        return [Corpus(CorpusConfig(builtin="phrasebook"), seed, held_out=True)]
+    return named
+
+
+def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple[str, ...]:
+    """The target languages to choose from. Where there is only one, nobody has to choose, and there are none."""
+    languages = tuple(dict.fromkeys(language for corpus in corpora for language in corpus.targets()))
+    if len(languages) < 2:
+        return ()
+    for corpus in (*corpora, *validation):
+        if not corpus.targets():
+            raise DataError(
+                f"this corpus does not say into which language it translates: {', '.join(languages)}?",
+                where=corpus.name,
+                fix="give its source_language and target_language",
+            )
+    for corpus in validation:
+        for language in corpus.targets():
+            if language not in languages:
+                raise DataError(
+                    f"this validation corpus translates into '{language}', which no training corpus does",
+                    where=corpus.name,
+                    fix=f"choose one of: {', '.join(languages)}",
+                )
+    return languages
+
+
+def _learn(sample: list[tuple[str, str]], config: DataConfig, languages: tuple[str, ...]) -> Tokenizers:
+    return Tokenizers.train(
+        [source for source, _ in sample],
+        [target for _, target in sample],
+        kind=config.vocabulary,
+        size=config.vocabulary_size,
+        joint=config.joint,
+        languages=languages,
+    )
+
+
+def _smaller(tokenizers: Tokenizers, config: DataConfig) -> list[str]:
+    """A word about subword vocabularies that the corpus could not fill."""
+    if config.vocabulary == "word":
+        return []
+    sides = {"vocabulary": tokenizers.source}
+    if not tokenizers.joint:
+        sides = {"source vocabulary": tokenizers.source, "target vocabulary": tokenizers.target}
+    return [
+        f"the {side} has {tokenizer.size:,} entries, not {config.vocabulary_size:,}: the corpus has no more"
+        for side, tokenizer in sides.items()
+        if tokenizer.size < config.vocabulary_size
+    ]
+
+
+def _fingerprint(config: DataConfig, seed: int, corpora: Sequence[Corpus]) -> str:
+    """What a prepared folder depends on: settings, files, and the program that read them."""
+    made_of = {
+        "format": FORMAT,
+        "version": __version__,
+        "settings": config.model_dump(mode="json", exclude={"prepared"}),
+        "seed": seed,
+        "inputs": [stamp for corpus in corpora for stamp in corpus.stamps()],
+    }
+    return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode("utf-8")).hexdigest()
+
+
+def _ready(out: Path, fingerprint: str) -> Prepared | None:
+    """What an earlier run left at `out`, if it is whole and made of the same. A place with other things is refused."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return None
+    try:
+        same = read_manifest(out)["fingerprint"] == fingerprint
+    except FolderError as error:  # not prepared data, so not ours to replace
+        raise FolderError(error.what, where=error.where, fix="choose another place, or remove this one") from error
+    try:
+        return Prepared.open(out) if same else None
+    except FolderError:
+        return None  # incomplete or damaged: made again

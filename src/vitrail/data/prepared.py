@@ -1,0 +1,122 @@
+"""A folder of prepared data: vocabulary, shards, validation texts, and a manifest with the checksum of each file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vitrail import __version__
+from vitrail.data.filters import FilterReport
+from vitrail.data.shards import Shard
+from vitrail.data.validation import ValidationSet, read_validation
+from vitrail.errors import FolderError, TextError
+from vitrail.storage import checksum, write_text
+from vitrail.text import Tokenizers
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+TOKENIZER = "tokenizer"
+VALIDATION = "validation.jsonl"
+
+_AGAIN = "run `vitrail prepare` again, or copy the whole folder"
+_BIG = (".tokens", ".index")  # checked by size when a folder is opened; by checksum when asked
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that training needs to know of its data."""
+
+    path: Path
+    tokenizers: Tokenizers
+    train: tuple[Shard, ...]
+    weights: tuple[float, ...]  # how often each shard's pairs are seen in an epoch
+    validation: tuple[ValidationSet, ...]
+    report: FilterReport
+    fingerprint: str
+
+    @classmethod
+    def open(cls, path: Path) -> Prepared:
+        """Read a prepared folder: small files by checksum, the shards by size. What is not right is named."""
+        manifest = read_manifest(path)
+        for name, wanted in manifest["files"].items():
+            _check(path / name, wanted, thoroughly=not name.endswith(_BIG))
+        try:
+            tokenizers = Tokenizers.load(path / TOKENIZER)
+        except TextError as error:
+            raise FolderError(error.what, where=error.where, fix=_AGAIN) from error
+        entries = manifest["shards"]
+        return cls(
+            path=path,
+            tokenizers=tokenizers,
+            train=tuple(Shard(path, one["name"], one["corpus"], one["pairs"], one["dtype"]) for one in entries),
+            weights=tuple(one["weight"] for one in entries),
+            validation=read_validation(path / VALIDATION, manifest["validation"]),
+            report=FilterReport.from_json(manifest["report"]),
+            fingerprint=manifest["fingerprint"],
+        )
+
+    def check(self) -> None:
+        """Compare every file with its checksum, the large ones too."""
+        for name, wanted in read_manifest(self.path)["files"].items():
+            _check(self.path / name, wanted, thoroughly=True)
+
+
+def describe_file(path: Path) -> dict[str, Any]:
+    """A file's size and checksum, as the manifest has them."""
+    return {"size": path.stat().st_size, "sha256": checksum(path)}
+
+
+def write_manifest(folder: Path, contents: dict[str, Any]) -> None:
+    """Write the file that makes a folder a prepared one."""
+    table = {"format": FORMAT, "version": __version__, **contents}
+    write_text(folder / MANIFEST, json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """What a prepared folder says about itself."""
+    if not path.is_dir():
+        what = "this is a file, not a folder" if path.exists() else "there is no such folder"
+        raise FolderError(what, where=str(path), fix="give the folder that `vitrail prepare` wrote")
+    try:
+        table = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        newer, version = table["format"] > FORMAT, table["version"]
+        complete = {"files", "shards", "validation", "report", "fingerprint"} <= table.keys()
+    except FileNotFoundError:
+        raise FolderError(
+            f"this folder holds no prepared data: it has no {MANIFEST}",
+            where=str(path),
+            fix="give the folder that `vitrail prepare` wrote",
+        ) from None
+    except OSError as error:
+        raise FolderError(f"cannot read {MANIFEST}: {error.strerror}", where=str(path)) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise FolderError("the manifest is damaged", where=str(path / MANIFEST), fix=_AGAIN) from None
+    if newer:
+        raise FolderError(
+            f"this data was prepared by vitrail {version}, which is newer than this one ({__version__})",
+            where=str(path),
+            fix="upgrade vitrail, or prepare the data again",
+        )
+    if not complete:
+        raise FolderError("this is not the manifest of prepared data", where=str(path / MANIFEST), fix=_AGAIN)
+    return dict(table)
+
+
+def _check(file: Path, wanted: dict[str, Any], *, thoroughly: bool) -> None:
+    if not file.is_file():
+        raise FolderError(f"the prepared data is incomplete: {file.name} is missing", where=str(file), fix=_AGAIN)
+    size = file.stat().st_size
+    if size != wanted["size"]:
+        raise FolderError(
+            f"{file.name} has {size:,} bytes, but was written with {wanted['size']:,}", where=str(file), fix=_AGAIN
+        )
+    try:
+        damaged = thoroughly and checksum(file) != wanted["sha256"]
+    except OSError as error:
+        raise FolderError(f"cannot read it: {error.strerror}", where=str(file), fix="check its permissions") from None
+    if damaged:
+        raise FolderError(
+            f"{file.name} is damaged: its checksum is not the one in {MANIFEST}", where=str(file), fix=_AGAIN
+        )

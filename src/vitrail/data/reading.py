@@ -1,0 +1,98 @@
+"""The lines of a text file, plain, .gz or .xz, one after the other."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+from vitrail.errors import DataError
+
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_BUFFER = 1 << 18
+
+
+def read_lines(path: Path) -> Iterator[str | None]:
+    """The lines without their ends, cut at line feeds only; None for a line that is not UTF-8."""
+    with _open(path) as stream:
+        try:
+            for number, line in enumerate(stream):
+                yield decode_line(_after_mark(line, path) if number == 0 else line)
+        except EOFError:
+            raise _damaged(path, "it ends too early, as if it had been cut off") from None
+        except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise _damaged(path, str(error)) from None
+        except OSError as error:
+            raise DataError(f"cannot read it: {error.strerror or error}", where=str(path)) from None
+
+
+def bare_suffix(path: Path) -> str:
+    """The ending that says what is in a file, whatever it is compressed with: ".tsv" for pairs.tsv.gz."""
+    return (path.with_suffix("") if path.suffix.lower() in (".gz", ".xz") else path).suffix.lower()
+
+
+def decode_line(line: bytes) -> str | None:
+    """A line of bytes as text, without its end; None where it is not UTF-8."""
+    try:
+        return line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _after_mark(line: bytes, path: Path) -> bytes:
+    """The first line without the mark that some editors put before it."""
+    if line.startswith(_UTF16_MARKS):
+        raise DataError("this is UTF-16, not UTF-8", where=str(path), fix="save it as UTF-8")
+    return line.removeprefix(_UTF8_MARK)
+
+
+def _open(path: Path) -> io.BufferedReader:
+    """The bytes of a file, uncompressed. What it begins with decides, not what it is called."""
+    try:
+        file = path.open("rb", buffering=_BUFFER)
+        head = file.peek(8)
+    except FileNotFoundError:
+        raise DataError("there is no such file", where=str(path), fix="check the path") from None
+    except IsADirectoryError:
+        raise DataError("this is a folder, not a file", where=str(path), fix="give a file in it") from None
+    except OSError as error:
+        raise DataError(f"cannot read it: {error.strerror}", where=str(path), fix="check its permissions") from None
+    if not head:
+        file.close()
+        raise DataError("the file is empty", where=str(path), fix="give a file with a sentence on each line")
+    suffix = path.suffix.lower()
+    for ending, magic in ((".gz", _GZIP), (".xz", _XZ)):
+        if suffix == ending and not head.startswith(magic):
+            file.close()
+            raise DataError(
+                f"it is called {ending}, but is not compressed that way",
+                where=str(path),
+                fix=f"compress it, or call it something else than {ending}",
+            )
+    if head.startswith(_GZIP):
+        return _Unpacked(gzip.GzipFile(fileobj=file), file)
+    if head.startswith(_XZ):
+        return _Unpacked(lzma.LZMAFile(file), file)
+    return file
+
+
+class _Unpacked(io.BufferedReader):
+    """A decompressor read in large pieces, which closes the file below it too."""
+
+    def __init__(self, unpacked: gzip.GzipFile | lzma.LZMAFile, file: io.BufferedReader) -> None:
+        super().__init__(cast(io.RawIOBase, unpacked), _BUFFER)
+        self._file = file
+
+    def close(self) -> None:
+        super().close()
+        self._file.close()
+
+
+def _damaged(path: Path, why: str) -> DataError:
+    return DataError(f"the compressed file is damaged: {why}", where=str(path), fix="copy or download it again")

@@ -1,0 +1,27 @@
+"""Sentences to translate or to score, a line each: every line counts, so one that cannot be read is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from vitrail.data.reading import decode_line, read_lines
+from vitrail.errors import DataError
+
+
+def read_sentences(path: Path) -> Iterator[str]:
+    """The lines of a text file, plain, .gz or .xz."""
+    return _readable(read_lines(path), str(path))
+
+
+def sentences_from(stream: BinaryIO, name: str) -> Iterator[str]:
+    """The lines of a stream, standard input for one."""
+    return _readable((decode_line(line) for line in stream), name)
+
+
+def _readable(lines: Iterable[str | None], name: str) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if line is None:
+            raise DataError("this line is not UTF-8", where=f"{name}, line {number}", fix="save the text as UTF-8")
+        yield line

@@ -1,0 +1,106 @@
+"""A shard: the ids of one corpus on disk, memory-mapped, so that they take no memory however many there are.
+
+`<name>.tokens` holds the source row and the target row of every pair, one after the other. `<name>.index` says for
+every pair where its rows start, how long they are, and which line of the corpus they came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+RECORD = np.dtype([("start", "<u8"), ("source", "<u4"), ("target", "<u4"), ("line", "<u8")])
+
+
+def token_type(vocabulary: int) -> str:
+    """The smallest number type that holds every id of a vocabulary."""
+    return "<u2" if vocabulary <= 1 << 16 else "<u4"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The pairs of one corpus as ids."""
+
+    folder: Path
+    name: str
+    corpus: str  # what the corpus is called in messages
+    pairs: int
+    dtype: str
+
+    def __len__(self) -> int:
+        return self.pairs
+
+    @cached_property
+    def index(self) -> NDArray[Any]:
+        """One record for each pair: start, source and target (lengths), line."""
+        return np.memmap(self.folder / f"{self.name}.index", dtype=RECORD, mode="r", shape=(self.pairs,))
+
+    @cached_property
+    def tokens(self) -> NDArray[Any]:
+        """Every row of the shard, without padding."""
+        return np.memmap(self.folder / f"{self.name}.tokens", dtype=self.dtype, mode="r")
+
+    def rows(self, pair: int) -> tuple[list[int], list[int]]:
+        """The source and the target row of one pair."""
+        record = self.index[pair]
+        start, middle = int(record["start"]), int(record["start"]) + int(record["source"])
+        return self.tokens[start:middle].tolist(), self.tokens[middle : middle + int(record["target"])].tolist()
+
+
+class ShardWriter:
+    """Writes a shard from its first pair to its last, and knows the checksums in the end."""
+
+    def __init__(self, folder: Path, name: str, vocabulary: int) -> None:
+        self.pairs = 0
+        self.dtype = token_type(vocabulary)
+        self._tokens = HashedFile(folder / f"{name}.tokens")
+        self._index = HashedFile(folder / f"{name}.index")
+        self._start = 0
+
+    def write(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], lines: Sequence[int]) -> None:
+        """Append pairs of rows and the lines they came from."""
+        if not lines:
+            return
+        records = np.empty(len(lines), dtype=RECORD)
+        records["source"] = [len(row) for row in sources]
+        records["target"] = [len(row) for row in targets]
+        records["line"] = lines
+        ends = np.cumsum(records["source"].astype(np.uint64) + records["target"]) + np.uint64(self._start)
+        records["start"][0], records["start"][1:] = self._start, ends[:-1]
+        flat = [token for pair in zip(sources, targets, strict=True) for row in pair for token in row]
+        self._tokens.write(np.array(flat, dtype=self.dtype).tobytes())
+        self._index.write(records.tobytes())
+        self._start = int(ends[-1])
+        self.pairs += len(lines)
+
+    def close(self) -> dict[str, dict[str, Any]]:
+        """Finish the files; gives each one's size and checksum by its name."""
+        return {file.path.name: file.close() for file in (self._tokens, self._index)}
+
+
+class HashedFile:
+    """A file that knows its checksum without being read again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: BinaryIO = path.open("wb", buffering=1 << 20)
+        self._hash = hashlib.sha256()
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
+        self._file.write(data)
+        self._hash.update(data)
+        self._size += len(data)
+
+    def close(self) -> dict[str, Any]:
+        """Finish; gives the size and the checksum."""
+        self._file.close()
+        return {"size": self._size, "sha256": self._hash.hexdigest()}

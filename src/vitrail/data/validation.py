@@ -1,0 +1,79 @@
+"""Validation corpora: sentences to measure a model on, kept as text and as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vitrail.data.corpora import Corpus
+from vitrail.errors import DataError
+
+VALIDATION_PAIRS = 10_000  # the most that is kept of a corpus
+
+
+@dataclass(frozen=True)
+class ValidationSet:
+    """Sentences and their translations; `to` is the target language where a model has several."""
+
+    name: str
+    to: str | None
+    sources: list[str]
+    references: list[str]
+
+
+def validation_sets(corpora: Sequence[Corpus], languages: Sequence[str]) -> tuple[list[ValidationSet], list[str]]:
+    """The sets, one for each corpus and target language, and notes about what they lack.
+
+    Only pairs that are empty or broken are left out: what is odd or long or there twice is measured like the rest.
+    """
+    sets: list[ValidationSet] = []
+    notes: list[str] = []
+    for corpus in corpora:
+        found: dict[str | None, ValidationSet] = {}
+        kept = left_out = 0
+        for pair in corpus.pairs():
+            if not (pair.source and pair.source.strip() and pair.target and pair.target.strip()):
+                left_out += 1
+                continue
+            if kept == VALIDATION_PAIRS:
+                notes.append(f"{corpus.name}: only the first {VALIDATION_PAIRS:,} pairs are used for validation")
+                break
+            to = pair.to if languages else None
+            data = found.setdefault(to, ValidationSet(f"{corpus.name} to {to}" if to else corpus.name, to, [], []))
+            data.sources.append(pair.source)
+            data.references.append(pair.target)
+            kept += 1
+        if left_out:
+            notes.append(f"{corpus.name}: {left_out:,} empty or broken pairs left out of the validation")
+        if not found:
+            raise DataError(
+                "no pair of this validation corpus can be used: all are empty or broken",
+                where=corpus.name,
+                fix="give another one, or none",
+            )
+        sets.extend(found.values())
+    return sets, notes
+
+
+def write_validation(path: Path, sets: Sequence[ValidationSet]) -> list[dict[str, Any]]:
+    """Write the texts of every set, a pair on each line; gives what `read_validation` needs to know besides."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for data in sets:
+            for source, reference in zip(data.sources, data.references, strict=True):
+                file.write(json.dumps({"source": source, "reference": reference}, ensure_ascii=False) + "\n")
+    return [{"name": data.name, "to": data.to, "pairs": len(data.sources)} for data in sets]
+
+
+def read_validation(path: Path, sets: Sequence[dict[str, Any]]) -> tuple[ValidationSet, ...]:
+    """Read what `write_validation` wrote."""
+    with path.open(encoding="utf-8", newline="\n") as file:
+        pairs = [json.loads(line) for line in file]
+    found = []
+    for entry in sets:
+        own, pairs = pairs[: entry["pairs"]], pairs[entry["pairs"] :]
+        sources, references = [pair["source"] for pair in own], [pair["reference"] for pair in own]
+        found.append(ValidationSet(entry["name"], entry["to"], sources, references))
+    return tuple(found)
