@@ -1,4 +1,4 @@
-"""The command line: parse, call one function, print. Results go to standard output, everything else to standard error."""
+"""The command line: parse, call one function, print. Results go to standard output, the rest to standard error."""
 
 from __future__ import annotations
 

@@ -24,15 +24,15 @@ def evaluate(
 ) -> None:
     """Translate a test set and compare with its references, through sacrebleu, on raw text."""
     from vitrail.cli.progress import progressing
-    from vitrail.data import read_lines
+    from vitrail.data import read_sentences
     from vitrail.evaluate import compare, measure
     from vitrail.translator import load
 
-    sources, references = list(read_lines(source)), list(read_lines(reference))
+    sources, references = list(read_sentences(source)), list(read_sentences(reference))
 
     def translations_of(path: Path) -> list[str]:
         if path.is_file():
-            return list(read_lines(path))
+            return list(read_sentences(path))
         with progressing() as progress:
             translator = load(path)
             done = translator.translate(sources, to=to, beam_size=beam_size, report=progress.working)

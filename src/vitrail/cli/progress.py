@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -35,7 +35,7 @@ class Progressing:
         self.tasks: dict[str, TaskID] = {}
         self.last_line = 0.0
 
-    def __enter__(self) -> Progressing:
+    def __enter__(self) -> Self:
         self.bar.start()
         return self
 
@@ -55,7 +55,9 @@ class Progressing:
         """One line, above the bar."""
         self.console.print(text, markup=False)
 
-    note = say
+    def note(self, text: str) -> None:
+        """The same, as a training run says it."""
+        self.say(text)
 
     def _line_is_due(self, at_once: bool) -> bool:
         now = time.monotonic()

@@ -12,7 +12,9 @@ from vitrail.config import Config, load_config
 
 
 def train(
-    recipe: Annotated[Path | None, typer.Argument(help="A recipe in TOML; recipes/recipe.toml explains every key.")] = None,
+    recipe: Annotated[
+        Path | None, typer.Argument(help="A recipe in TOML; recipes/recipe.toml explains every key.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="The folder to write; a run that is already there goes on.")] = ...,  # type: ignore[assignment]
     source: Annotated[Path | None, typer.Option(help="Sentences to translate, one a line.")] = None,
     target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,

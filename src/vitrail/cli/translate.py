@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 if TYPE_CHECKING:
-    from vitrail.translator import Translation, Translator
+    from vitrail.translator import Translation
 
 
 class Format(StrEnum):
@@ -28,7 +28,9 @@ def translate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")],
     text: Annotated[str | None, typer.Argument(help="A sentence. Unset: --input, or standard input.")] = None,
     to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
-    input_file: Annotated[Path | None, typer.Option("--input", help="A file, a sentence a line; .gz and .xz too.")] = None,
+    input_file: Annotated[
+        Path | None, typer.Option("--input", help="A file, a sentence a line; .gz and .xz too.")
+    ] = None,
     output_file: Annotated[Path | None, typer.Option("--output", help="Unset: standard output.")] = None,
     beam_size: Annotated[int | None, typer.Option(help="Partial translations kept at every step; 1 is greedy.")] = None,
     top_beams: Annotated[int | None, typer.Option(help="Translations returned for each sentence.")] = None,
@@ -93,12 +95,12 @@ def _one_line(text: str) -> str:
 
 def _lines(input_file: Path | None) -> tuple[Iterator[str], int]:
     """The lines to translate, and how many of them may wait for each other: one by one for a person who types."""
-    from vitrail.data import read_lines, read_stream
+    from vitrail.data import read_sentences, sentences_from
     from vitrail.translator import CHUNK
 
     if input_file is not None:
-        return read_lines(input_file), CHUNK
-    return read_stream(sys.stdin.buffer, name="standard input"), 1 if sys.stdin.isatty() else CHUNK
+        return read_sentences(input_file), CHUNK
+    return sentences_from(sys.stdin.buffer, "standard input"), 1 if sys.stdin.isatty() else CHUNK
 
 
 @contextmanager
@@ -115,7 +117,14 @@ def _writer(output_file: Path | None) -> Iterator[TextIO]:
 
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
-    def show(message: Warning | str, category: object, filename: str, line: int, *_: object) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         print(f"warning: {message}", file=sys.stderr)
 
     before = warnings.showwarning

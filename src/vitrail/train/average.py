@@ -14,7 +14,9 @@ def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path
     folder = ModelFolder.open(run)
     steps = list_steps(run)[-last:]
     if not steps:
-        raise FolderError("this run has no checkpoints", where=str(run), fix="let the training go on, or give another run")
+        raise FolderError(
+            "this run has no checkpoints", where=str(run), fix="let the training go on, or give another run"
+        )
     if out is not None and out.exists():
         raise FolderError("there is something here already", where=str(out), fix="choose another --out")
     weights = average_weights(run, steps)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vitrail.storage import explained
+from vitrail.train.tensorboard import Curves
 
 LOG = "log.jsonl"
 
@@ -21,6 +22,7 @@ class Log:
 
     def __init__(self, path: Path, *, keep_bytes: int = 0) -> None:
         self.path = path
+        self.curves = Curves(path.parent)
         with explained(path):
             path.touch()
             os.truncate(path, min(keep_bytes, path.stat().st_size))
@@ -30,6 +32,7 @@ class Log:
         line = {"event": event, **values, "clock": {"time": round(time.time(), 3), **(clock or {})}}
         with explained(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self.curves.add(event, values)
 
     def size(self) -> int:
         """How many bytes there are: what a checkpoint remembers."""

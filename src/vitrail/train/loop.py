@@ -48,6 +48,7 @@ class Trainer:
         self,
         folder: ModelFolder,
         prepared: Prepared,
+        *,
         model: Transformer,
         optimizer: torch.optim.Optimizer,
         state: RunState,
@@ -88,7 +89,7 @@ class Trainer:
         loss_sum = 0.0
         for _, batch in batches:
             loss = self._loss(batch)
-            (loss / tokens).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            (loss / tokens).backward()
             loss_sum += loss.item()
         norm = self._gradient_norm()
         step = self.state.step + 1
@@ -132,7 +133,12 @@ class Trainer:
             )
         )
         if state.step % self.config.log_every == 0:
-            values = {"step": state.step, "epoch": state.epoch, "loss": state.loss_sum / state.loss_tokens, "rate": rate}
+            values = {
+                "step": state.step,
+                "epoch": state.epoch,
+                "loss": state.loss_sum / state.loss_tokens,
+                "rate": rate,
+            }
             clock = {"tokens_per_second": round(self.pace.tokens_per_second, 1), "seconds": round(self.pace.seconds, 1)}
             self.log.write("step", values, clock)
             self.state = replace(state, loss_sum=0.0, loss_tokens=0)
@@ -195,7 +201,7 @@ class Trainer:
     def _expected_steps(self) -> int:
         if self.config.max_epochs is None:
             return self.config.max_steps
-        steps = math.ceil(self.config.max_epochs * self.stream.batches_in_epoch(0) / self.config.accumulate)
+        steps: int = math.ceil(self.config.max_epochs * self.stream.batches_in_epoch(0) / self.config.accumulate)
         return min(self.config.max_steps, steps)
 
     def _refuse(self, step: int, batches: list[Batch], loss: float, norm: float) -> None:

@@ -17,6 +17,7 @@ from vitrail.train.loop import Outcome, Trainer
 from vitrail.train.optimizer import make_optimizer
 from vitrail.train.resume import check_same_run
 from vitrail.train.stop import stop_on_signals
+from vitrail.train.tensorboard import FOLDER as TENSORBOARD
 
 DATA = "data"
 
@@ -42,21 +43,20 @@ def _trainer(folder: ModelFolder, prepared: Prepared, listener: Listener) -> Tra
     torch.manual_seed(folder.config.train.seed)
     model = folder.new_model()
     optimizer = make_optimizer(model, folder.config.train)
-    steps, threads = list_steps(folder.path), torch.get_num_threads()
+    state, steps = RunState(threads=torch.get_num_threads()), list_steps(folder.path)
+    if steps:
+        state = restore_checkpoint(folder.path, steps[-1], model, optimizer)
+        listener.note(f"going on from step {state.step:,}")
+        if state.threads != torch.get_num_threads():
+            listener.note(
+                f"the run began with {state.threads} threads and goes on with {torch.get_num_threads()}: "
+                "it will be as good, but not the same to the last bit"
+            )
+    log = Log(folder.path / LOG, keep_bytes=state.log_bytes)
     if not steps:
-        log = Log(folder.path / LOG)
         count = sum(parameter.numel() for parameter in model.parameters())
         log.write("start", {"parameters": count, "pairs": sum(len(shard) for shard in prepared.train)})
-        return Trainer(folder, prepared, model, optimizer, RunState(threads=threads), log, listener)
-    state = restore_checkpoint(folder.path, steps[-1], model, optimizer)
-    if state.threads != threads:
-        listener.note(
-            f"this run began with {state.threads} threads and goes on with {threads}: it will be as good, "
-            "but not the same to the last bit"
-        )
-    listener.note(f"going on from step {state.step}")
-    log = Log(folder.path / LOG, keep_bytes=state.log_bytes)
-    return Trainer(folder, prepared, model, optimizer, state, log, listener)
+    return Trainer(folder, prepared, model=model, optimizer=optimizer, state=state, log=log, listener=listener)
 
 
 def _reopen(config: Config, out: Path) -> ModelFolder:
@@ -90,7 +90,7 @@ def _refuse_other_folders(out: Path) -> None:
     """A place that holds something else is not written into."""
     if out.is_file():
         raise FolderError("this is a file", where=str(out), fix="give --out a folder")
-    strange = [path.name for path in out.iterdir() if path.name not in (DATA, "tokenizer", LOG)] if out.is_dir() else []
+    strange = [path.name for path in out.iterdir() if path.name not in (DATA, "tokenizer", LOG, TENSORBOARD)] if out.is_dir() else []
     strange = [name for name in strange if not name.startswith(".")]
     if strange:
         raise TrainingError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from vitrail.config import DecodeConfig, TrainConfig
 from vitrail.data import Prepared, ValidationSet
 from vitrail.decode import score_all

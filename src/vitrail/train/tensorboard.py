@@ -1,0 +1,30 @@
+"""The curves of log.jsonl for TensorBoard, where it is installed (`pip install "vitrail[tensorboard]"`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+CURVES = ("loss", "rate", "bleu")
+FOLDER = "tensorboard"
+
+
+class Curves:
+    """Writes the numbers of events as curves; does nothing where TensorBoard is not installed."""
+
+    def __init__(self, run: Path) -> None:
+        self.writer: Any = None
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            return
+        self.writer = SummaryWriter(str(run / FOLDER))
+
+    def add(self, event: str, values: dict[str, Any]) -> None:
+        """Add an event's numbers."""
+        if self.writer is None or "step" not in values:
+            return
+        for name in CURVES:
+            if values.get(name) is not None:
+                self.writer.add_scalar(f"{event}/{name}", values[name], values["step"])
+        self.writer.flush()

@@ -1,0 +1,89 @@
+"""A run that was killed, and resumed, is the same run: weights to the last bit, and the log but for its clock."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+def start(command):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "vitrail", *map(str, command)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        env=environment,
+    )
+
+
+def disturb(command, out, number, has_come):
+    """Start the run and send it a signal once `has_come` says so; give what it printed and how it ended."""
+    process = start(command)
+    while process.poll() is None and not has_come(out):
+        time.sleep(0.001)
+    process.send_signal(number)
+    _, errors = process.communicate()
+    return process.returncode, errors
+
+
+def lines(out):
+    log = out / "log.jsonl"
+    return log.read_text(encoding="utf-8").count("\n") if log.exists() else 0
+
+
+def events(out):
+    """The log but for the clock."""
+    found = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [{key: value for key, value in event.items() if key != "clock"} for event in found]
+
+
+def same_run(one, other):
+    assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
+    assert events(one) == events(other)
+    last = sorted(path.name for path in (one / "checkpoints").iterdir())
+    assert last == sorted(path.name for path in (other / "checkpoints").iterdir())
+    for name in ("model.safetensors", "optimizer.safetensors", "random.safetensors"):
+        paths = [run / "checkpoints" / last[-1] / name for run in (one, other)]
+        assert paths[0].read_bytes() == paths[1].read_bytes(), name
+
+
+MOMENTS = {
+    "before the first checkpoint": lambda out: lines(out) >= 1,
+    "after a checkpoint": lambda out: (out / "checkpoints" / "step-000010").exists(),
+    "while a checkpoint is being written": lambda out: any((out / "checkpoints").glob(".*20.partial")),
+    "while the weights are being replaced": lambda out: (
+        (out / "checkpoints" / "step-000020").exists() and any(out.glob(".*partial"))
+    ),
+    "in the middle of an epoch": lambda out: lines(out) >= 7,
+}
+
+
+def test_killed_at_many_moments_and_resumed_it_is_the_same_run(run_command, trained, tmp_path):
+    out = tmp_path / "killed"
+    for moment, has_come in MOMENTS.items():
+        code, errors = disturb(run_command(out), out, signal.SIGKILL, has_come)
+        assert code == -signal.SIGKILL, (moment, errors)
+    process = start(run_command(out))
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    same_run(trained, out)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_by_a_signal_it_saves_says_how_to_go_on_and_is_the_same_run(run_command, trained, tmp_path, number):
+    out = tmp_path / "stopped"
+    code, errors = disturb(run_command(out), out, number, lambda out: lines(out) >= 3)
+    assert code == 130
+    assert "run the same command again to go on" in errors
+    steps = [path.name for path in (out / "checkpoints").iterdir()]
+    assert steps, "a checkpoint was written"
+    process = start(run_command(out))
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert "going on from step" in errors
+    same_run(trained, out)

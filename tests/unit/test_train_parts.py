@@ -1,0 +1,127 @@
+"""The parts of training, each on its own: loss, schedules, optimiser state, what may change on resume."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from vitrail.config import Config, TrainConfig, load_config
+from vitrail.errors import TrainingError
+from vitrail.text import PAD
+from vitrail.train.loss import smoothed_loss, smoothed_target
+from vitrail.train.optimizer import make_optimizer, optimizer_tensors, restore_optimizer, set_rate
+from vitrail.train.resume import check_same_run
+from vitrail.train.schedule import constant, cosine, inverse_sqrt, make_schedule, paper
+
+SHAPES = {"batch": st.integers(1, 3), "length": st.integers(1, 5), "vocabulary": st.integers(5, 12)}
+SMOOTHING = st.sampled_from([0.0, 0.1, 0.3])
+
+
+def example(batch, length, vocabulary):
+    logits = torch.randn(batch, length, vocabulary, dtype=torch.float64)
+    return logits, torch.randint(1, vocabulary, (batch, length))
+
+
+@settings(deadline=None)
+@given(**SHAPES, smoothing=SMOOTHING)
+def test_the_loss_is_the_divergence_from_the_smoothed_target_up_to_a_constant(batch, length, vocabulary, smoothing):
+    logits, target = example(batch, length, vocabulary)
+    wanted = smoothed_target(target, vocabulary, smoothing).double()
+    divergence = nn.functional.kl_div(logits.log_softmax(-1), wanted, reduction="sum")
+    entropy = -torch.xlogy(wanted, wanted).sum()  # of the target alone: no model can change it
+    torch.testing.assert_close(smoothed_loss(logits, target, smoothing), divergence + entropy)
+
+
+@settings(deadline=None)
+@given(**SHAPES, smoothing=SMOOTHING)
+def test_the_gradient_of_the_loss_is_prediction_minus_target(batch, length, vocabulary, smoothing):
+    logits, target = example(batch, length, vocabulary)
+    logits.requires_grad_()
+    smoothed_loss(logits, target, smoothing).backward()
+    wanted = smoothed_target(target, vocabulary, smoothing).double()
+    torch.testing.assert_close(logits.grad, logits.softmax(-1).detach() - wanted)
+
+
+@settings(deadline=None)
+@given(**SHAPES, padding=st.integers(1, 4))
+def test_padding_costs_nothing(batch, length, vocabulary, padding):
+    logits, target = example(batch, length, vocabulary)
+    longer = torch.cat([target, torch.full((batch, padding), PAD)], dim=1)
+    wider = torch.cat([logits, torch.randn(batch, padding, vocabulary, dtype=torch.float64)], dim=1)
+    torch.testing.assert_close(smoothed_loss(wider, longer, 0.1), smoothed_loss(logits, target, 0.1))
+
+
+def test_the_papers_schedule_is_its_equation():
+    rate = paper(512, 4000)
+    for step in (1, 100, 4000, 100_000):
+        assert rate(step) == pytest.approx(512**-0.5 * min(step**-0.5, step * 4000**-1.5))
+    assert max(range(1, 20_000), key=rate) == 4000
+
+
+@pytest.mark.parametrize("rate", [inverse_sqrt(0.01, 10), cosine(0.01, 10, 100), constant(0.01, 10)])
+def test_every_schedule_rises_to_its_peak_at_the_end_of_the_warm_up_and_never_again_above(rate):
+    rates = [rate(step) for step in range(1, 101)]
+    assert rates[:10] == sorted(rates[:10])
+    assert rates[9] == pytest.approx(0.01)
+    assert max(rates) == pytest.approx(0.01)
+    assert all(later <= earlier for earlier, later in zip(rates[9:], rates[10:], strict=False))
+
+
+def test_the_cosine_ends_at_nothing_and_stays_there():
+    rate = cosine(0.01, 10, 100)
+    assert rate(100) == pytest.approx(0.0, abs=1e-12)
+    assert rate(500) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("schedule", ["paper", "inverse_sqrt", "cosine", "constant"])
+def test_every_schedule_can_be_asked_for(schedule):
+    peak = {} if schedule == "paper" else {"peak_rate": 0.01}
+    rate = make_schedule(TrainConfig(schedule=schedule, **peak), 64)
+    assert all(math.isfinite(rate(step)) and rate(step) >= 0 for step in (1, 10, 10_000))
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "adafactor"])
+def test_an_optimiser_that_is_restored_goes_on_to_the_last_bit(optimizer):
+    config = TrainConfig(optimizer=optimizer, weight_decay=0.1 if optimizer != "adam" else 0.0)
+
+    def take_steps(model, maker, count):
+        for number in range(count):
+            torch.manual_seed(number)
+            maker.zero_grad()
+            model(torch.randn(4, 6)).pow(2).sum().backward()
+            set_rate(maker, 0.01 * (number + 1))
+            maker.step()
+
+    one = nn.Linear(6, 5)
+    first = make_optimizer(one, config)
+    take_steps(one, first, 3)
+
+    two = nn.Linear(6, 5)
+    two.load_state_dict(one.state_dict())
+    second = make_optimizer(two, config)
+    restore_optimizer(second, {name: value.clone() for name, value in optimizer_tensors(first).items()})
+    take_steps(one, first, 3)
+    take_steps(two, second, 3)
+    assert torch.equal(one.weight, two.weight)
+    assert torch.equal(one.bias, two.bias)
+
+
+@pytest.mark.parametrize("key", ["train.max_steps=7", "train.checkpoint_every=3", "decode.beam_size=9", "train.patience=2"])
+def test_what_does_not_touch_the_weights_may_change_on_resume(key):
+    check_same_run(Config(), load_config(None, overrides=[key]), where="runs/x")
+
+
+@pytest.mark.parametrize("key", ["train.seed=7", "model.dropout=0.2", "data.max_length=3", "train.batch_tokens=9"])
+def test_what_would_make_another_run_is_refused_by_name(key):
+    with pytest.raises(TrainingError, match=key.partition("=")[0]):
+        check_same_run(Config(), load_config(None, overrides=[key]), where="runs/x")
+
+
+def test_the_end_of_a_cosine_may_not_move():
+    cosine_run = ["train.schedule=cosine", "train.peak_rate=0.01"]
+    stored = load_config(None, overrides=cosine_run)
+    with pytest.raises(TrainingError, match="max_steps"):
+        check_same_run(stored, load_config(None, overrides=[*cosine_run, "train.max_steps=7"]), where="runs/x")
