@@ -119,7 +119,9 @@ def load_weights(model: Transformer, path: Path) -> None:
     wanted = model.state_dict()
     for name in sorted(wanted.keys() | tensors.keys()):
         if name not in tensors or name not in wanted:
-            problem = f"the weights lack '{name}'" if name in wanted else f"the weights have '{name}', the model does not"
+            problem = (
+                f"the weights lack '{name}'" if name in wanted else f"the weights have '{name}', the model does not"
+            )
             raise FolderError(f"{problem}: they belong to another model", where=str(path), fix=RESTORE)
         if wanted[name].shape != tensors[name].shape:
             have, want = tuple(tensors[name].shape), tuple(wanted[name].shape)

@@ -93,7 +93,7 @@ class Translator:
     @overload
     def translate(
         self,
-        text: Sequence[str],
+        text: list[str] | tuple[str, ...],
         *,
         to: str | None = None,
         beam_size: int | None = None,
@@ -105,7 +105,7 @@ class Translator:
     ) -> list[Translation]: ...
     def translate(
         self,
-        text: str | Sequence[str],
+        text: str | list[str] | tuple[str, ...],
         *,
         to: str | None = None,
         beam_size: int | None = None,
@@ -117,8 +117,9 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate a sentence, or a list of them.
 
-        `decode` replaces the model's own [decode] settings; `beam_size` and `top_beams` change just these. `prefix` is how every
-        translation begins. A word without an id is an error, or, with `on_unknown="skip"`, leaves its sentence untranslated.
+        `decode` replaces the model's own [decode] settings; `beam_size` and `top_beams` change just these. `prefix` is
+        how every translation begins. A word without an id is an error, or, with `on_unknown="skip"`, leaves its
+        sentence untranslated.
         """
         config = self.settings(decode, beam_size=beam_size, top_beams=top_beams)
         texts = [text] if isinstance(text, str) else list(text)
@@ -138,7 +139,7 @@ class Translator:
         chunk: int = CHUNK,
         report: Report | None = None,
     ) -> Iterator[Translation]:
-        """Translate any number of lines, a chunk at a time; a line with an unknown word comes out empty, and says so."""
+        """Translate any number of lines, a chunk at a time; a line with an unknown word comes out empty."""
         waiting, done = iter(lines), 0
         while texts := list(islice(waiting, chunk)):
             yield from self.translate(texts, to=to, decode=decode, prefix=prefix, on_unknown="skip")
@@ -154,9 +155,10 @@ class Translator:
 
         if len(sources) != len(targets):
             raise DataError(
-                f"there are {len(sources):,} sources and {len(targets):,} targets", fix="give as many of one as of the other"
+                f"there are {len(sources):,} sources and {len(targets):,} targets",
+                fix="give as many of one as of the other",
             )
-        rows = [self._read(number, line, to, "keep").row for number, line in enumerate(sources, start=1)]
+        rows = [self._row(number, line, to)[0] for number, line in enumerate(sources, start=1)]
         wanted = [self.tokenizers.encode_target(line) for line in targets]
         found = score_all(self.model, rows, wanted, self.config, report=report)
         return [sum(hypothesis.log_probs) for hypothesis in found]
@@ -169,22 +171,26 @@ class Translator:
         given = {key: value for key, value in changes.items() if value is not None}
         return change_settings(decode or self.config, given)
 
-    def _read(self, number: int, text: str, to: str | None, on_unknown: OnUnknown | Literal["keep"]) -> _Sentence:
+    def _read(self, number: int, text: str, to: str | None, on_unknown: OnUnknown) -> _Sentence:
         """A line as the model reads it. A sentence without a row is not translated."""
         if not text.strip():
             return _Sentence(text)
-        source = self.tokenizers.source
-        unknown = tuple(source.unknown(text))
-        if unknown and on_unknown != "keep":
-            if on_unknown == "error":
-                self._refuse(number, unknown)
-            return _Sentence(text, unknown=unknown)
+        unknown = tuple(self.tokenizers.source.unknown(text))
+        if not unknown:
+            row, was_cut = self._row(number, text, to)
+            return _Sentence(text, row, was_cut=was_cut)
+        if on_unknown == "error":
+            self._refuse(number, unknown)
+        return _Sentence(text, unknown=unknown)
+
+    def _row(self, number: int, text: str, to: str | None) -> tuple[list[int], bool]:
+        """A source row, and whether it had to be cut."""
         row = self.tokenizers.encode_source(text, to)
         limit = min(MAX_SOURCE, self.model.max_positions or MAX_SOURCE)
         if len(row) <= limit:
-            return _Sentence(text, row)
-        warnings.warn(f"line {number} has {len(row)} tokens; only the first {limit} are translated", stacklevel=3)
-        return _Sentence(text, [*row[: limit - 1], row[-1]], was_cut=True)
+            return row, False
+        warnings.warn(f"line {number} has {len(row)} tokens; only the first {limit} are used", stacklevel=4)
+        return [*row[: limit - 1], row[-1]], True
 
     def _search(
         self, rows: list[list[int]], config: DecodeConfig, prefix: str, report: Report | None

@@ -182,7 +182,7 @@ class DataConfig(Section):
         if not given:
             return ()
         languages = {"source_language": self.source_language, "target_language": self.target_language}
-        return (CorpusConfig(**given, **languages),)
+        return (CorpusConfig.model_validate({**given, **languages}),)
 
 
 class TrainConfig(Section):

@@ -31,7 +31,7 @@ def parse_config(table: dict[str, Any], *, where: str) -> Config:
     if isinstance(written_by, dict):
         if not isinstance(written_by.get("format"), int) or written_by["format"] > FORMAT:
             raise ConfigError(
-                f"these settings were written by vitrail {written_by.get('version', '?')}, which is newer than this one",
+                f"these settings were written by a newer vitrail ({written_by.get('version', '?')})",
                 where=where,
                 fix="upgrade vitrail",
             )
