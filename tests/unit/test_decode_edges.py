@@ -68,9 +68,10 @@ def test_nothing_to_translate_gives_nothing(config):
     assert score_all(None, [], [], config) == score(None, [], [], config) == []
 
 
-def test_finished_sentences_leave_the_batch():
+@pytest.mark.parametrize("config", [GREEDY, DecodeConfig(sample=True, top_k=1)])
+def test_finished_sentences_leave_the_batch(config):
     model = Countdown()
-    found = search(model, [[4, 4, EOS], [EOS], [4, 4, 4, 4, EOS]], GREEDY)
+    found = search(model, [[4, 4, EOS], [EOS], [4, 4, 4, 4, EOS]], config)
     assert [best.ids for (best,) in found] == [(5, 5), (), (5, 5, 5, 5)]
     assert all(best.finished for (best,) in found)
     assert model.rows == [3, 2, 2, 1, 1]

@@ -56,9 +56,7 @@ class Comparison:
             for name in self.signatures
             for system in self.systems
         )
-        legend = (
-            f"p: paired bootstrap test against {self.systems[0].name}; * better or worse by more than luck (p < 0.05)"
-        )
+        legend = f"p: paired bootstrap test against {self.systems[0].name}; * more than luck (p < 0.05)"
         return "\n".join([*scores, legend, *(f"{name}|{text}" for name, text in self.signatures.items())])
 
 
