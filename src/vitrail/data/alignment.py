@@ -18,6 +18,9 @@ _WORST = 1.5  # no single pair of lines says more than this, however odd
 def misaligned(source: Path, target: Path) -> DataError:
     """The error for two files of different lengths: both numbers of lines, and where to look."""
     source_lengths, target_lengths = _lengths(source), _lengths(target)
+    for path, lengths in ((source, source_lengths), (target, target_lengths)):
+        if not len(lengths):
+            return empty(path)
     counts = f"{source.name} has {len(source_lengths):,} lines, {target.name} has {len(target_lengths):,}"
     shorter, longer = sorted((source_lengths, target_lengths), key=len)
     short_name, long_name = (source, target) if shorter is source_lengths else (target, source)
@@ -29,6 +32,11 @@ def misaligned(source: Path, target: Path) -> DataError:
             f"they seem to part near line {parting:,}: {long_name.name} has lines there that {short_name.name} lacks"
         )
     return DataError(f"the files do not go line by line: {counts}", where=f"{source}, {target}", fix=guess)
+
+
+def empty(path: Path) -> DataError:
+    """The error for a file without a line."""
+    return DataError("the file is empty", where=str(path), fix="give a file with a sentence on each line")
 
 
 def parting_line(longer: NDArray[np.float32], shorter: NDArray[np.float32]) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vitrail.config import CorpusConfig
-from vitrail.data.alignment import misaligned
+from vitrail.data.alignment import empty, misaligned
 from vitrail.data.reading import bare_suffix, read_lines
 from vitrail.errors import DataError, did_you_mean
 from vitrail.storage import checksum
@@ -69,10 +70,18 @@ class Corpus:
         return (self.config.target_language,) if self.config.target_language else ()
 
     def pairs(self) -> Iterator[Pair]:
-        """The pairs, from the first line to the last."""
+        """The pairs, from the first line to the last; there must be one."""
+        if self.config.builtin == "phrasebook":
+            yield from self._phrasebook
+            return
+        pair = None
+        for pair in self._read():
+            yield pair
+        if pair is None:
+            raise empty(self.files()[0])
+
+    def _read(self) -> Iterator[Pair]:
         config = self.config
-        if config.builtin == "phrasebook":
-            return self._phrasebook()
         if config.source is not None and config.target is not None:
             return _two_files(Path(config.source), Path(config.target), config.target_language)
         assert config.pairs is not None
@@ -87,7 +96,9 @@ class Corpus:
             fix="let it end in .tsv or .jsonl (.gz or .xz may follow), or give two files as source and target",
         )
 
-    def _phrasebook(self) -> Iterator[Pair]:
+    @cached_property
+    def _phrasebook(self) -> tuple[Pair, ...]:
+        """Kept, for its size does not grow with anything, and generating it takes longer than reading a file."""
         from vitrail.data import phrasebook
 
         examples = (
@@ -95,8 +106,10 @@ class Corpus:
             if self.held_out
             else phrasebook.training_pairs(PHRASEBOOK_PAIRS, self.seed)
         )
-        for number, example in enumerate(examples, 1):
-            yield Pair(number, example.source, example.target, example.target_language)
+        return tuple(
+            Pair(number, example.source, example.target, example.target_language)
+            for number, example in enumerate(examples, 1)
+        )
 
 
 def _stamp(file: Path) -> list[str | int]:

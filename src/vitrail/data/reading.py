@@ -55,7 +55,7 @@ def _after_mark(line: bytes, path: Path) -> bytes:
 def _open(path: Path) -> io.BufferedReader:
     """The bytes of a file, uncompressed. What it begins with decides, not what it is called."""
     try:
-        file = path.open("rb", buffering=_BUFFER)
+        file: io.BufferedReader = io.BufferedReader(path.open("rb", buffering=0), _BUFFER)
         head = file.peek(8)
     except FileNotFoundError:
         raise DataError("there is no such file", where=str(path), fix="check the path") from None
@@ -63,12 +63,8 @@ def _open(path: Path) -> io.BufferedReader:
         raise DataError("this is a folder, not a file", where=str(path), fix="give a file in it") from None
     except OSError as error:
         raise DataError(f"cannot read it: {error.strerror}", where=str(path), fix="check its permissions") from None
-    if not head:
-        file.close()
-        raise DataError("the file is empty", where=str(path), fix="give a file with a sentence on each line")
-    suffix = path.suffix.lower()
     for ending, magic in ((".gz", _GZIP), (".xz", _XZ)):
-        if suffix == ending and not head.startswith(magic):
+        if path.suffix.lower() == ending and head and not head.startswith(magic):
             file.close()
             raise DataError(
                 f"it is called {ending}, but is not compressed that way",
