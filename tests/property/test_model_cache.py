@@ -62,7 +62,7 @@ moves = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(
     positions=st.sampled_from(KINDS),
     norm=st.sampled_from(["post", "pre"]),

@@ -44,9 +44,9 @@ def covering_choices() -> Iterator[dict[str, Any]]:
     while missing:
         seed = min(missing, key=lambda pair: sorted(map(str, pair)))
         choice = dict(sorted(seed, key=str))
-        for name in OPTIONS:
+        for name, values in OPTIONS.items():
             if name not in choice:
-                choice[name] = max(OPTIONS[name], key=lambda v: len(pairs_of({**choice, name: v}) & missing))  # noqa: B023
+                choice[name] = max(values, key=lambda value: len(pairs_of({**choice, name: value}) & missing))
         missing -= pairs_of(choice)
         yield choice
 

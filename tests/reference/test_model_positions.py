@@ -28,7 +28,7 @@ widths = st.integers(2, 20).map(lambda half: 2 * half)
 positions = st.integers(0, 700)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(d_model=widths, position=positions)
 def test_the_papers_table(d_model: int, position: int) -> None:
     row = interleaved_sinusoids(d_model, position + 1)[position].tolist()
@@ -38,7 +38,7 @@ def test_the_papers_table(d_model: int, position: int) -> None:
         assert row[2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(d_model=widths, position=positions)
 def test_tensor2tensors_table(d_model: int, position: int) -> None:
     row = concatenated_sinusoids(d_model, position + 1)[position].tolist()
@@ -50,14 +50,14 @@ def test_tensor2tensors_table(d_model: int, position: int) -> None:
         assert row[timescales + i] == pytest.approx(math.cos(angle), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(d_model=widths, position=positions)
 def test_marians_table_is_the_papers_with_its_columns_in_another_order(d_model: int, position: int) -> None:
     paper, marian = interleaved_sinusoids(d_model, position + 1), halved_sinusoids(d_model, position + 1)
     torch.testing.assert_close(marian, torch.cat([paper[:, 0::2], paper[:, 1::2]], dim=1))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(first=st.integers(0, 300), count=st.integers(1, 100), asked=st.lists(st.integers(1, 500), max_size=4))
 def test_a_growing_table_has_the_same_rows_whatever_was_asked_before(first: int, count: int, asked: list[int]) -> None:
     table = GrowingTable(partial(interleaved_sinusoids, 12))
@@ -72,7 +72,7 @@ def turn(dot_product: RotaryDotProduct, x_BHTK: Tensor, first: int) -> Tensor:
     return dot_product.place(x_BHTK, first=first, tap=NO_TAP, name="q_rotated")
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(q_at=positions, k_at=positions, shift=st.integers(0, 400), seed=st.integers(0, 99))
 def test_a_rotary_score_depends_only_on_the_distance(q_at: int, k_at: int, shift: int, seed: int) -> None:
     torch.manual_seed(seed)

@@ -2,7 +2,7 @@
 
 Dimension key, for the whole project. A tensor's name ends in its axes: `q_BHTK` has four.
 
-    B  batch: sentences, or every hypothesis of every sentence where each is a row of its own
+    B  batch
     S  source positions, or the positions of keys
     T  target positions, or the positions of queries
     D  d_model, the width of a word's vector
@@ -12,6 +12,7 @@ Dimension key, for the whole project. A tensor's name ends in its axes: `q_BHTK`
     K  d_k, the width of a head
     V  vocabulary
     W  beam: the hypotheses of one sentence
+    N  B × W: every hypothesis of every sentence, each a row of its own
     R  relative distances, from -max_distance to max_distance
     1  broadcast
 """

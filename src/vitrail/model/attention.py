@@ -24,9 +24,9 @@ class KeysValues:
 class DotProduct(nn.Module):
     """Scaled dot-product attention (section 3.2.1), and what other kinds of it are built on."""
 
-    def place(self, x_BHTK: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
+    def place(self, vectors: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
         """Queries or keys as they meet, `first` being the position of the first: here, just as they are."""
-        return x_BHTK
+        return vectors
 
     def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
         """Mix, for every query, the values of the keys it finds relevant. `visible` is True where it may look."""

@@ -21,24 +21,24 @@ class Past:
 
     def __init__(self) -> None:
         self.length = 0
-        self._k_BGSK = torch.empty(0)
-        self._v_BGSK = torch.empty(0)
+        self._k_NGSK = torch.empty(0)
+        self._v_NGSK = torch.empty(0)
 
     def append(self, newest: KeysValues) -> KeysValues:
         """Add the newest position, and give everything up to it."""
         if self.length == 0:
-            self._k_BGSK, self._v_BGSK = _with_room(newest.k_BGSK, 0), _with_room(newest.v_BGSK, 0)
-        elif self.length == self._k_BGSK.size(2):
-            self._k_BGSK, self._v_BGSK = (_with_room(past, self.length) for past in (self._k_BGSK, self._v_BGSK))
-        self._k_BGSK[:, :, self.length] = newest.k_BGSK[:, :, 0]
-        self._v_BGSK[:, :, self.length] = newest.v_BGSK[:, :, 0]
+            self._k_NGSK, self._v_NGSK = _with_room(newest.k_BGSK, 0), _with_room(newest.v_BGSK, 0)
+        elif self.length == self._k_NGSK.size(2):
+            self._k_NGSK, self._v_NGSK = (_with_room(past, self.length) for past in (self._k_NGSK, self._v_NGSK))
+        self._k_NGSK[:, :, self.length] = newest.k_BGSK[:, :, 0]
+        self._v_NGSK[:, :, self.length] = newest.v_BGSK[:, :, 0]
         self.length += 1
-        return KeysValues(self._k_BGSK[:, :, : self.length], self._v_BGSK[:, :, : self.length])
+        return KeysValues(self._k_NGSK[:, :, : self.length], self._v_NGSK[:, :, : self.length])
 
-    def select(self, rows_B: Tensor) -> None:
+    def select(self, rows_N: Tensor) -> None:
         """Go on with these rows; one may come several times."""
         if self.length:
-            self._k_BGSK, self._v_BGSK = self._k_BGSK.index_select(0, rows_B), self._v_BGSK.index_select(0, rows_B)
+            self._k_NGSK, self._v_NGSK = self._k_NGSK.index_select(0, rows_N), self._v_NGSK.index_select(0, rows_N)
 
 
 class LayerCache:
@@ -88,16 +88,16 @@ class Cache:
             layer.keep(rows)
 
     def _select(self, rows_BW: Tensor, rows_before: int) -> None:
-        rows_B = rows_BW.flatten()
-        if torch.equal(rows_B, torch.arange(rows_before, device=rows_B.device)):
+        rows_N = rows_BW.flatten()
+        if torch.equal(rows_N, torch.arange(rows_before, device=rows_N.device)):
             return  # nothing moved, as in greedy search: copy nothing
         for layer in self.layers:
-            layer.past.select(rows_B)
+            layer.past.select(rows_N)
 
 
-def _with_room(x_BGSK: Tensor, length: int) -> Tensor:
+def _with_room(x_NGSK: Tensor, length: int) -> Tensor:
     """A copy of the first `length` positions with room for more."""
-    rows, heads, _, width = x_BGSK.shape
-    roomy_BGSK = x_BGSK.new_empty(rows, heads, length + _ROOM, width)
-    roomy_BGSK[:, :, :length] = x_BGSK[:, :, :length]
-    return roomy_BGSK
+    rows, heads, _, width = x_NGSK.shape
+    roomy = x_NGSK.new_empty(rows, heads, length + _ROOM, width)
+    roomy[:, :, :length] = x_NGSK[:, :, :length]
+    return roomy

@@ -53,10 +53,10 @@ class DecoderLayer(nn.Module):
 
         def look_back(x_BWD: Tensor) -> Tensor:
             attention, first = self.self_attention, cache.past.length
-            rows_B1D = x_BWD.flatten(0, 1)[:, None]  # every hypothesis has a past of its own
-            past = cache.past.append(attention.keys_values(rows_B1D, first=first))
-            gathered_B1D = attention.gather(attention.queries(rows_B1D, first=first), past, None)
-            return gathered_B1D.view_as(x_BWD)
+            rows_N1D = x_BWD.flatten(0, 1)[:, None]  # every hypothesis has a past of its own
+            past = cache.past.append(attention.keys_values(rows_N1D, first=first))
+            gathered_N1D = attention.gather(attention.queries(rows_N1D, first=first), past, None)
+            return gathered_N1D.view_as(x_BWD)
 
         def look_at_source(x_BWD: Tensor) -> Tensor:
             # A sentence's hypotheses are so many queries to the one memory they share.

@@ -22,12 +22,12 @@ class RotaryDotProduct(DotProduct):
         super().__init__()
         self._turns = GrowingTable(partial(_turns, d_k))
 
-    def place(self, x_BHTK: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
+    def place(self, vectors: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
         """Turn every vector by its position's angles."""
-        cos, sin = self._turns.rows(first, x_BHTK.size(2), like=x_BHTK).chunk(2, dim=-1)
+        cos, sin = self._turns.rows(first, vectors.size(2), like=vectors).chunk(2, dim=-1)
         # Number i is turned with number i + d_k/2. The paper pairs neighbours: the same up to the order of W^Q's and
         # W^K's columns, which are learned, and halves are read without strides.
-        left, right = x_BHTK.chunk(2, dim=-1)
+        left, right = vectors.chunk(2, dim=-1)
         return tap(name, torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1))
 
 

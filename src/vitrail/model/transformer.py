@@ -69,8 +69,8 @@ class Transformer(nn.Module):
         if cache.length == 0:
             cache.hypotheses = ids_BW.size(1)  # nothing is remembered yet, so any number may begin
         assert ids_BW.shape == (cache.sentences, cache.hypotheses)
-        x_B1D = self._embed_target(ids_BW.reshape(-1, 1), first=cache.length)
-        hidden_BWD = self.decoder.step(x_B1D.view(*ids_BW.shape, -1), cache)
+        x_N1D = self._embed_target(ids_BW.reshape(-1, 1), first=cache.length)
+        hidden_BWD = self.decoder.step(x_N1D.view(*ids_BW.shape, -1), cache)
         return self.output(hidden_BWD).float().log_softmax(-1)
 
     def _embed_target(self, target_BT: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> Tensor:
