@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import random
 from functools import cache as remember
 
 import pytest
@@ -108,12 +110,26 @@ def test_cached_equals_uncached(model, batch, config):
     model=models,
     batch=st.lists(sources, max_size=6),
     config=beam_configs | sampling_configs,
-    batch_tokens=st.integers(1, 30),
+    batch_tokens=st.integers(1, 90),
 )
 def test_a_translation_does_not_depend_on_its_neighbours(model, batch, config, batch_tokens):
     alone = [search(model, [source], config, forbidden=FORBIDDEN)[0] for source in batch]
     assert_same(search(model, batch, config, forbidden=FORBIDDEN), alone)
     assert_same(search_all(model, batch, config, forbidden=FORBIDDEN, batch_tokens=batch_tokens), alone)
+
+
+def test_in_float32_only_a_tie_may_fall_the_other_way():
+    """Rounding differs with the shape of a batch: two translations may swap where their scores are as good as equal."""
+    chance, config, swapped = random.Random(0), DecodeConfig(max_extra=6), 0
+    for seed in range(3):
+        model = copy.deepcopy(small(seed)).float()
+        batch = [[*(chance.randrange(5, VOCABULARY) for _ in range(chance.randrange(9))), EOS] for _ in range(40)]
+        together = search_all(model, batch, config, forbidden=FORBIDDEN, batch_tokens=320)
+        alone = [search(model, [source], config, forbidden=FORBIDDEN)[0] for source in batch]
+        for (best,), (other,) in zip(together, alone, strict=True):
+            assert best.score == pytest.approx(other.score, abs=1e-4)
+            swapped += best.ids != other.ids
+    assert swapped <= 1  # of 120
 
 
 def greedy(model: Transformer, source: list[int], limit: int) -> list[int]:
@@ -124,7 +140,7 @@ def greedy(model: Transformer, source: list[int], limit: int) -> list[int]:
     return ids[1:]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=12)
 @given(model=models, batch=st.lists(sources, min_size=1, max_size=3))
 def test_a_beam_of_one_is_greedy_and_so_is_a_draw_from_the_single_best(model, batch):
     expected = [greedy(model, source, len(source) + 6) for source in batch]

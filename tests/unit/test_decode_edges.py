@@ -158,7 +158,7 @@ def test_a_hypothesis_knows_whether_it_ended():
 
 def test_progress_counts_sentences():
     told = []
-    search_all(Countdown(), [[5, EOS]] * 5, GREEDY, batch_tokens=4, report=lambda *what: told.append(what))
+    search_all(Countdown(), [[5, EOS]] * 5, GREEDY, batch_tokens=32, report=lambda *what: told.append(what))
     assert told == [("translate", 2, 5), ("translate", 4, 5), ("translate", 5, 5)]
 
 

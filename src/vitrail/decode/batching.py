@@ -15,6 +15,7 @@ ResultT = TypeVar("ResultT")
 Report = Callable[[str, int, int | None], None]
 
 BATCH_TOKENS = 2048  # positions in a batch of sources, padding included
+_SHORTEST = 16  # what the shortest source counts as: each has beam_size × vocabulary predictions, however short it is
 
 
 def search_all(
@@ -40,7 +41,8 @@ def search_all(
             max_positions=max_positions,
         )
 
-    return in_batches(translate, [len(row) for row in sources], batch_tokens, what="translate", report=report)
+    lengths = [max(len(row), _SHORTEST) for row in sources]
+    return in_batches(translate, lengths, batch_tokens, what="translate", report=report)
 
 
 def score_all(
