@@ -98,8 +98,16 @@ def test_an_empty_translation_is_one():
 def test_an_impossible_prefix_is_refused(config, prefix, what):
     with pytest.raises(DecodeError, match=what) as caught:
         search(Countdown(), [[5, EOS], [5, EOS]], config, forbidden=(0, 1, 2, 4), prefixes=[[], prefix])
-    assert caught.value.where == "sentence 2 of the batch"
+    assert caught.value.where == "sentence 2"
     assert caught.value.fix
+
+
+def test_an_impossible_prefix_is_refused_before_any_work():
+    model, sources = Countdown(), [[5, 5, EOS], [5, EOS], [5, 5, 5, EOS]]
+    with pytest.raises(DecodeError) as caught:
+        search_all(model, sources, DecodeConfig(max_extra=0), prefixes=[[5, 5, 5]] * 3, batch_tokens=1)
+    assert caught.value.where == "sentence 2"
+    assert model.rows == []
 
 
 def test_a_prefix_as_long_as_the_limit_is_the_translation():

@@ -8,6 +8,7 @@ from typing import TypeVar
 from vitrail.config import DecodeConfig
 from vitrail.decode.forced import score
 from vitrail.decode.hypothesis import Hypothesis
+from vitrail.decode.request import Request
 from vitrail.decode.search import search
 from vitrail.decode.step import CacheT, ForcedModel, StepModel
 
@@ -30,6 +31,15 @@ def search_all(
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate any number of sources, as `search` does with one batch."""
+    if prefixes is not None:  # refuse now, with the sentence's own number, what a later batch would refuse
+        Request.check(
+            sources,
+            vocabulary=model.vocabulary,
+            forbidden=forbidden,
+            prefixes=prefixes,
+            max_extra=config.max_extra,
+            max_positions=max_positions,
+        )
 
     def translate(chosen: list[int]) -> list[list[Hypothesis]]:
         return search(

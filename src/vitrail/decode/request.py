@@ -91,7 +91,7 @@ def _check_prefixes(
 ) -> None:
     assert len(prefixes) == len(limits), "one prefix for each source, which may be empty"
     for number, (prefix, limit) in enumerate(zip(prefixes, limits, strict=True), start=1):
-        where = f"sentence {number} of the batch"
+        where = f"sentence {number}"
         for token_id in prefix:
             if not 0 <= token_id < vocabulary:
                 raise DecodeError(
