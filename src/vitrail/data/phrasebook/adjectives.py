@@ -73,7 +73,7 @@ def _adjective(
 
 # Only living things are so; beside a path, a place, food or a thing they leave no doubt.
 OF_THE_LIVING = tuple(
-    _adjective(french, english, LIVING, telling=True)
+    _adjective(french, english, LIVING, precedes=english == "young", telling=True)
     for french, english in (
         ("fatigué", "tired"),
         ("malade", "sick"),
@@ -85,8 +85,9 @@ OF_THE_LIVING = tuple(
         ("paresseux", "lazy"),
         ("curieux", "curious"),
         ("courageux", "brave"),
+        ("jeune", "young"),
     )
-) + (_adjective("jeune", "young", LIVING, precedes=True, telling=True),)
+)
 
 # These fit the nouns that name them, and nothing that lives.
 OF_THINGS = (

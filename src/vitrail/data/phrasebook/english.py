@@ -58,6 +58,11 @@ def be(tense: Tense, person: Person) -> str:
     return {Person.I: "am", Person.HE: "is"}.get(person, "are")
 
 
+def existence(tense: Tense, person: Person, *, negated: bool) -> str:
+    """The verb of there is, there weren't."""
+    return _negated(be(tense, person)) if negated else be(tense, person)
+
+
 def _negated(auxiliary: str) -> str:
     return "am not" if auxiliary == "am" else f"{auxiliary}n't"
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from vitrail.data.phrasebook.adjectives import Adjective
 from vitrail.data.phrasebook.nouns import Noun
-from vitrail.data.phrasebook.verbs import BE, GO, HAVE, Person, Polarity, Tense, Verb
+from vitrail.data.phrasebook.verbs import BE, GO, HAVE, Agreement, Polarity, Tense, Verb
 
 _VOWELS = frozenset("aeiouyàâéèêëîïôûù")
 _ELIDED = {"je": "j'", "ne": "n'", "que": "qu'", "de": "d'", "le": "l'", "la": "l'"}
@@ -81,25 +81,25 @@ def partitive(noun: Noun) -> str:
 
 
 @cache
-def verb_group(verb: Verb, tense: Tense, polarity: Polarity, person: Person, feminine: bool, plural: bool) -> str:
+def verb_group(verb: Verb, tense: Tense, polarity: Polarity, subject: Agreement) -> str:
     """The verb with all that moves with it: traverse, n'a pas traversé, ne va jamais traverser, sont tombées."""
-    finite, after = _parts(verb, tense, person, feminine=feminine, plural=plural)
+    finite, after = _parts(verb, tense, subject)
     if polarity is not Polarity.YES:
         finite = f"{elide('ne', finite)} {_SECOND_PART[polarity]}"
     return f"{finite} {after}" if after else finite
 
 
-def _parts(verb: Verb, tense: Tense, person: Person, *, feminine: bool, plural: bool) -> tuple[str, str]:
+def _parts(verb: Verb, tense: Tense, subject: Agreement) -> tuple[str, str]:
     """The finite verb, and the participle or infinitive that follows the negation."""
     if tense is Tense.PRESENT:
-        return verb.present[person], ""
+        return verb.present[subject.person], ""
     if tense is Tense.FUTURE:
-        return GO.present[person], verb.infinitive
+        return GO.present[subject.person], verb.infinitive
     if verb.imperfect:
-        return verb.imperfect[person], ""
+        return verb.imperfect[subject.person], ""
     if verb.with_etre:
-        return BE.present[person], verb.participle + "e" * feminine + "s" * plural
-    return HAVE.present[person], verb.participle
+        return BE.present[subject.person], verb.participle + "e" * subject.feminine + "s" * subject.plural
+    return HAVE.present[subject.person], verb.participle
 
 
 def clause(subject: str, group: str, rest: str) -> str:

@@ -36,6 +36,7 @@ class Noun:
     english_plural: str
     adjectives: frozenset[str]
     inside: bool  # one can be in it
+    owned: bool  # "my" goes with it
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,6 +61,8 @@ def _noun(kind: Kind, gender: str, french: str, english: str, adjectives: str = 
         english if kind is Kind.MASS else _PLURALS.get(english, english + "s"),
         frozenset(adjectives.split()),
         inside,
+        # "ma femme" is my wife and "ma fille" my daughter: those four are nobody's here.
+        kind not in (Kind.PATH, Kind.PLACE) and english not in ("man", "woman", "boy", "girl"),
     )
 
 
@@ -76,9 +79,9 @@ PEOPLE = tuple(
     _noun(Kind.PERSON, gender, french, english, adjectives)
     for gender, french, english, adjectives in (
         # "le beau père", "la petite fille", "la vieille fille" mean something else: adjectives are chosen by hand.
-        ("m", "homme", "man", "old beautiful"),
-        ("m", "garçon", "boy", "small beautiful"),
-        ("m", "roi", "king", "old beautiful small"),
+        ("m", "homme", "man", "old"),
+        ("m", "garçon", "boy", "small"),
+        ("m", "roi", "king", "old small"),
         ("m", "oncle", "uncle", "old"),
         ("m", "père", "father", ""),
         ("f", "femme", "woman", "old beautiful"),
@@ -120,14 +123,14 @@ PATHS = (
     _noun(Kind.PATH, "f", "avenue", "avenue", "wide narrow long steep crowded dark"),
 )
 PLACES = (
-    _noun(Kind.PLACE, "m", "marché", "market", "crowded", inside=True),
+    _noun(Kind.PLACE, "m", "hôtel", "hotel", "crowded dark", inside=True),
     _noun(Kind.PLACE, "m", "hôpital", "hospital", "crowded dark", inside=True),
     _noun(Kind.PLACE, "m", "musée", "museum", "crowded dark", inside=True),
     _noun(Kind.PLACE, "m", "château", "castle", "crowded dark", inside=True),
     _noun(Kind.PLACE, "f", "école", "school", "crowded dark", inside=True),
     _noun(Kind.PLACE, "f", "gare", "station", "crowded dark", inside=True),
     _noun(Kind.PLACE, "f", "église", "church", "crowded dark", inside=True),
-    _noun(Kind.PLACE, "f", "ferme", "farm", "dark", inside=True),
+    _noun(Kind.PLACE, "f", "ferme", "farm", "dark"),
 )
 FOODS = (
     _noun(Kind.FOOD, "m", "gâteau", "cake", "sweet hard dry"),

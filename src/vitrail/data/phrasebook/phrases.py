@@ -8,7 +8,7 @@ from functools import cache
 from vitrail.data.phrasebook import english, french
 from vitrail.data.phrasebook.adjectives import Adjective
 from vitrail.data.phrasebook.nouns import Kind, Noun, Profession
-from vitrail.data.phrasebook.verbs import Person
+from vitrail.data.phrasebook.verbs import Agreement, Person
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -17,25 +17,23 @@ class Phrase:
 
     french: str
     english: str
-    person: Person
-    feminine: bool
-    plural: bool
-    content: tuple[str, ...]
+    agreement: Agreement
+    content: tuple[str, ...] = ()
     french_only: bool = False  # English cannot tell it from another phrase, so it is translated from French only
 
 
 PRONOUNS = (
-    Phrase("je", "i", Person.I, False, False, ()),
-    Phrase("vous", "you", Person.YOU, False, False, ()),
-    Phrase("il", "he", Person.HE, False, False, ()),
-    Phrase("elle", "she", Person.HE, True, False, ()),
-    Phrase("nous", "we", Person.WE, False, True, ()),
-    Phrase("ils", "they", Person.THEY, False, True, ()),
+    Phrase("je", "i", Agreement(Person.I, False, False)),
+    Phrase("vous", "you", Agreement(Person.YOU, False, False)),
+    Phrase("il", "he", Agreement(Person.HE, False, False)),
+    Phrase("elle", "she", Agreement(Person.HE, True, False)),
+    Phrase("nous", "we", Agreement(Person.WE, False, True)),
+    Phrase("ils", "they", Agreement(Person.THEY, False, True)),
 )
 # English "they" alone is ils, "i" alone is a man: these are understood, and never what English becomes.
 FRENCH_ONLY_PRONOUNS = (
-    Phrase("je", "i", Person.I, True, False, (), True),
-    Phrase("elles", "they", Person.THEY, True, True, (), True),
+    Phrase("je", "i", Agreement(Person.I, True, False), french_only=True),
+    Phrase("elles", "they", Agreement(Person.THEY, True, True), french_only=True),
 )
 
 
@@ -45,9 +43,7 @@ def noun_phrase(noun: Noun, determiner: str, plural: bool, adjective: Adjective 
     return Phrase(
         french.noun_phrase(noun, determiner, plural=plural, adjective=adjective),
         english.noun_phrase(noun, determiner, plural=plural, adjective=adjective),
-        Person.THEY if plural else Person.HE,
-        noun.feminine,
-        plural,
+        Agreement(Person.THEY if plural else Person.HE, noun.feminine, plural),
         _content(noun, adjective),
     )
 
@@ -59,9 +55,7 @@ def none_of(noun: Noun, plural: bool, adjective: Adjective | None = None) -> Phr
     return Phrase(
         french.elide("de", french.noun_group(noun, plural=plural, adjective=adjective)),
         said,
-        Person.THEY if plural else Person.HE,
-        noun.feminine,
-        plural,
+        Agreement(Person.THEY if plural else Person.HE, noun.feminine, plural),
         _content(noun, adjective),
     )
 
@@ -70,7 +64,7 @@ def none_of(noun: Noun, plural: bool, adjective: Adjective | None = None) -> Phr
 def some(noun: Noun, negated: bool) -> Phrase:
     """What is not counted: je mange du pain, je ne mange pas de pain; English says only bread."""
     said = french.elide("de", noun.french) if negated else french.partitive(noun)
-    return Phrase(said, noun.english, Person.HE, noun.feminine, False, (noun.english,))
+    return Phrase(said, noun.english, Agreement(Person.HE, noun.feminine, False), (noun.english,))
 
 
 @cache
@@ -86,10 +80,10 @@ def profession(kind: Profession, feminine: bool, plural: bool) -> tuple[str, str
 def pronoun_for(noun: Noun, plural: bool) -> Phrase:
     """The pronoun that stands for a noun: il or elle by its gender, he, she or it by what it is."""
     if plural:
-        return Phrase("elles" if noun.feminine else "ils", "they", Person.THEY, noun.feminine, True, ())
+        return Phrase("elles" if noun.feminine else "ils", "they", Agreement(Person.THEY, noun.feminine, True))
     person = "she" if noun.feminine else "he"
     said = person if noun.kind is Kind.PERSON else "it"
-    return Phrase("elle" if noun.feminine else "il", said, Person.HE, noun.feminine, False, ())
+    return Phrase("elle" if noun.feminine else "il", said, Agreement(Person.HE, noun.feminine, False))
 
 
 def _content(noun: Noun, adjective: Adjective | None) -> tuple[str, ...]:

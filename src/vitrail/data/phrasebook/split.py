@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from zlib import crc32
 
-from vitrail.data.phrasebook.constructions import Said, draw, together
+from vitrail.data.phrasebook.constructions import draw, joined
 from vitrail.data.phrasebook.dice import Dice
+from vitrail.data.phrasebook.sentence import Said
 from vitrail.errors import DataError
 from vitrail.text.words import split_words
 
 HELD_OUT_SHARE = 0.1
-LONGEST = 20  # words of the longest training sentence, in either language
+LONGEST = 18  # words of the longest training sentence, in either language
 _STREET = {("animal", "cross", "street", "tired"), ("animal", "cross", "street", "wide")}
 _PATIENCE = 10_000  # draws in a row that give nothing new before a stream gives up
 _FRENCH_PRONOUNS = frozenset({"il", "elle", "ils", "elles"})
@@ -32,6 +33,13 @@ class Example:
     pronoun: str | None
 
 
+_ANIMAL = ("the animal didn't cross the street because it was too", "l'animal n'a pas traversé la rue parce qu'")
+STREET_SENTENCES = (  # the post's own
+    Example(f"{_ANIMAL[0]} tired", f"{_ANIMAL[1]}il était trop fatigué", "en", "fr", "reference", "il"),
+    Example(f"{_ANIMAL[0]} wide", f"{_ANIMAL[1]}elle était trop large", "en", "fr", "reference", "elle"),
+)
+
+
 def training_pairs(count: int, seed: int) -> Iterator[Example]:
     """Distinct pairs to learn from, in both directions."""
     return _stream(draw, _is_for_training, count, seed)
@@ -46,7 +54,7 @@ def longer(count: int, seed: int) -> Iterator[Example]:
     """Distinct pairs of three to five clauses, both sides longer than the longest training sentence."""
 
     def several(dice: Dice) -> tuple[str, Said]:
-        return "longer", together(dice, dice.pick((3, 4, 5)))
+        return "longer", joined(dice, dice.pick((3, 4, 5)))
 
     return _stream(several, _is_longer, count, seed)
 
@@ -69,22 +77,24 @@ def content_is_held_out(content: tuple[str, ...]) -> bool:
 
 
 def _is_for_training(said: Said) -> bool:
-    return not any(map(content_is_held_out, said.content)) and not _exceeds(said)
+    return not any(map(content_is_held_out, said.contents)) and not _exceeds(said)
 
 
 def _is_held_out(said: Said) -> bool:
-    return any(map(content_is_held_out, said.content)) and not _exceeds(said)
+    return any(map(content_is_held_out, said.contents)) and not _exceeds(said)
 
 
 def _exceeds(said: Said) -> bool:
-    # Cheap first: every word but the last is followed by a space or an apostrophe.
-    if max(len(said.french), len(said.english)) < 60:
-        return False
-    return max(len(split_words(said.french)), len(split_words(said.english))) > LONGEST
+    # Cheap first: a clause is never that long, and only a few sentences have more than one.
+    return len(said.contents) > 1 and max(_lengths(said)) > LONGEST
 
 
 def _is_longer(said: Said) -> bool:
-    return min(len(split_words(said.french)), len(split_words(said.english))) > LONGEST
+    return min(_lengths(said)) > LONGEST
+
+
+def _lengths(said: Said) -> tuple[int, int]:
+    return len(split_words(said.pair.french)), len(split_words(said.pair.english))
 
 
 def _stream(
@@ -96,7 +106,7 @@ def _stream(
     while len(seen) < count:
         kind, said = source(dice)
         to_english = said.french_only or dice.chance(0.5)
-        key = (to_english, said.french if to_english else said.english)
+        key = (to_english, said.pair.french if to_english else said.pair.english)
         if not wanted(said) or key in seen:
             misses += 1
             if misses > _PATIENCE:
@@ -114,7 +124,7 @@ def _stream(
 def _example(kind: str, said: Said, *, to_english: bool) -> Example:
     if to_english:
         pronoun = said.pronouns[1] if said.pronouns else None
-        return Example(said.french, said.english, "fr", "en", kind, pronoun)
+        return Example(said.pair.french, said.pair.english, "fr", "en", kind, pronoun)
     # he and she say their gender; it and they have to be understood.
     pronoun = said.pronouns[0] if said.pronouns and said.pronouns[1] in ("it", "they") else None
-    return Example(said.english, said.french, "en", "fr", kind, pronoun)
+    return Example(said.pair.english, said.pair.french, "en", "fr", kind, pronoun)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import IntEnum
+from typing import NamedTuple
 
 from vitrail.data.phrasebook.nouns import LIVING, Kind
 
@@ -18,20 +19,28 @@ class Person(IntEnum):
     THEY = 4
 
 
-class Tense(Enum):
+class Tense(IntEnum):
     """Present; past (passé composé, but imparfait of être and avoir); future with aller, "is going to"."""
 
-    PRESENT = "present"
-    PAST = "past"
-    FUTURE = "future"
+    PRESENT = 0
+    PAST = 1
+    FUTURE = 2
 
 
-class Polarity(Enum):
+class Polarity(IntEnum):
     """Whether it is so: yes, not (ne … pas), never (ne … jamais)."""
 
-    YES = "yes"
-    NOT = "not"
-    NEVER = "never"
+    YES = 0
+    NOT = 1
+    NEVER = 2
+
+
+class Agreement(NamedTuple):
+    """What a French verb needs to know of its subject."""
+
+    person: Person
+    feminine: bool
+    plural: bool
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,6 +58,7 @@ class Verb:
     particle: str  # looks *for*
     subjects: tuple[Kind, ...]
     objects: tuple[Kind, ...]
+    hinders: bool = False  # "too" is a reason for it; for the others it is a reason against
 
 
 _PAST = {"leave": "left", "find": "found", "eat": "ate", "buy": "bought", "sell": "sold", "drink": "drank"} | {
@@ -72,6 +82,7 @@ def _verb(
     present: str | None = None,
     participle: str | None = None,
     with_etre: bool = False,
+    hinders: bool = False,
 ) -> Verb:
     base, _, particle = english.partition(" ")
     third = (
@@ -90,6 +101,7 @@ def _verb(
         particle,
         subjects,
         objects,
+        hinders,
     )
 
 
@@ -99,22 +111,20 @@ _LIFELESS = (Kind.PATH, Kind.PLACE, Kind.FOOD, Kind.THING)
 # What living beings do to the rest of the world …
 DONE_BY_THE_LIVING = (
     _verb("traverser", "cross", objects=(Kind.PATH,)),
-    _verb("éviter", "avoid", objects=_WALKABLE),
-    _verb("quitter", "leave", objects=_WALKABLE),
+    _verb("éviter", "avoid", objects=_WALKABLE, hinders=True),
+    _verb("quitter", "leave", objects=_WALKABLE, hinders=True),
     _verb("visiter", "visit", (Kind.PERSON,), (Kind.PLACE,)),
     _verb("manger", "eat", objects=(Kind.FOOD,)),
-    _verb("goûter", "taste", objects=(Kind.FOOD,)),
-    _verb("refuser", "refuse", objects=(Kind.FOOD, Kind.THING)),
+    _verb("refuser", "refuse", objects=(Kind.FOOD,), hinders=True),
     _verb("porter", "carry", objects=(Kind.THING,)),
     _verb("pousser", "push", objects=(Kind.THING,)),
-    _verb("toucher", "touch", objects=(Kind.THING,)),
 )
 # … and what the rest of the world does to them: the roles of the puzzle swapped.
 DONE_TO_THE_LIVING = (
-    _verb("arrêter", "stop", (Kind.PATH, Kind.THING), LIVING),
+    _verb("arrêter", "stop", (Kind.PATH, Kind.THING), LIVING, hinders=True),
     _verb("attirer", "attract", _LIFELESS, LIVING),
     _verb("étonner", "surprise", _LIFELESS, LIVING),
-    _verb("gêner", "bother", (Kind.PATH, Kind.PLACE, Kind.THING), LIVING),
+    _verb("gêner", "bother", (Kind.PATH, Kind.PLACE, Kind.THING), LIVING, hinders=True),
     _verb("aider", "help", (Kind.PATH, Kind.THING), LIVING),
     _verb("tenter", "tempt", (Kind.PLACE, Kind.FOOD), LIVING),
 )
@@ -124,7 +134,6 @@ OTHER_TRANSITIVE = (
     _verb("chercher", "look for", objects=(*LIVING, *_LIFELESS)),
     _verb("trouver", "find", objects=(*LIVING, *_LIFELESS)),
     _verb("regarder", "watch", objects=LIVING),
-    _verb("inviter", "invite", (Kind.PERSON,), (Kind.PERSON,)),
     _verb("écouter", "listen to", (Kind.PERSON,), LIVING),
     _verb("acheter", "buy", (Kind.PERSON,), (Kind.FOOD, Kind.THING), present="achète achète achetons achetez achètent"),
     _verb(
@@ -141,10 +150,8 @@ INTRANSITIVE = (
     _verb("courir", "run", present="cours court courons courez courent", participle="couru"),
     _verb("chanter", "sing", (Kind.PERSON,)),
     _verb("danser", "dance", (Kind.PERSON,)),
-    _verb("travailler", "work", (Kind.PERSON,)),
     _verb("jouer", "play"),
     _verb("nager", "swim"),
-    _verb("marcher", "walk"),
     _verb("arriver", "arrive", with_etre=True),
     _verb("tomber", "fall", with_etre=True),
 )
