@@ -103,7 +103,12 @@ def test_a_file_that_is_not_there_not_text_or_not_toml_is_said_to_be_so(tmp_path
     missing, binary, broken = tmp_path / "missing.toml", tmp_path / "binary.toml", tmp_path / "broken.toml"
     binary.write_bytes(b"\xff\xfe\x00")
     broken.write_text("[model\n")
-    for path, said in ((missing, "no such file"), (binary, "not UTF-8"), (broken, "not TOML"), (tmp_path, "cannot read")):
+    for path, said in (
+        (missing, "no such file"),
+        (binary, "not UTF-8"),
+        (broken, "not TOML"),
+        (tmp_path, "cannot read"),
+    ):
         with pytest.raises(ConfigError, match=said) as caught:
             load_config(path)
         assert str(path) in str(caught.value.where)

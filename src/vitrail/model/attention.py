@@ -29,7 +29,10 @@ class DotProduct(nn.Module):
         return vectors
 
     def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
-        """Mix, for every query, the values of the keys it finds relevant. `visible` is True where it may look."""
+        """Mix, for every query, the values of the keys it finds relevant.
+
+        `visible` is True where it may look (None: everywhere), and any of its axes may be 1 and broadcast.
+        """
         k_BGSK, v_BGSK = seen.k_BGSK, seen.v_BGSK
         grouped = k_BGSK.size(1) != q_BHTK.size(1)
         if not tap.active:

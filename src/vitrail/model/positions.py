@@ -50,9 +50,11 @@ class SinusoidalPositions(Positions):
 class LearnedPositions(Positions):
     """A table that is trained, and so ends somewhere."""
 
-    def __init__(self, max_positions: int, d_model: int) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.randn(max_positions, d_model) * d_model**-0.5)
+        # As large as the embeddings it is added to: beside scaled ones, N(0, 1/d_model) would long go unnoticed.
+        size = 1.0 if config.embedding_scale else config.d_model**-0.5
+        self.table = nn.Parameter(torch.randn(config.max_positions, config.d_model) * size)
 
     def forward(self, x_BTD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> Tensor:
         """Add the table's rows; refuse a sentence that goes beyond them."""
@@ -77,7 +79,7 @@ def build_positions(config: ModelConfig) -> Positions:
     if config.positions in tables:
         return SinusoidalPositions(partial(tables[config.positions], config.d_model))
     if config.positions == "learned":
-        return LearnedPositions(config.max_positions, config.d_model)
+        return LearnedPositions(config)
     return Positions()
 
 

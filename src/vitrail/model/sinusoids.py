@@ -18,7 +18,7 @@ def angles(positions: int, pairs: int, steps: float) -> Tensor:
     # In double precision: in single, an angle of a thousand radians has lost the fourth digit of its sine.
     position = torch.arange(positions, dtype=torch.float64)
     index = torch.arange(pairs, dtype=torch.float64)
-    return position[:, None] * 10000.0 ** (-index / max(steps, 1.0))
+    return position[:, None] * 10000.0 ** (-index / steps)
 
 
 def interleaved_sinusoids(d_model: int, positions: int) -> Tensor:
