@@ -239,7 +239,7 @@ class DecodeConfig(Section):
 
     beam_size: Positive = 4
     top_beams: Positive = 1
-    alpha: Annotated[float, Field(ge=0)] = 1.0  # the length penalty's exponent
+    alpha: Annotated[float, Field(ge=0, le=10)] = 1.0  # the length penalty's exponent
     penalty: Literal["length", "gnmt"] = "length"
     max_extra: Count = 50  # how many tokens longer than its source a translation may be
     sample: bool = False  # draw instead of search

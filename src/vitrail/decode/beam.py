@@ -3,7 +3,6 @@
 Shapes: vitrail/model/__init__.py, and C for the candidates of a step, the 2 × beam_size best continuations.
 """
 
-# ruff: noqa: N815  (shape suffixes)
 from __future__ import annotations
 
 from dataclasses import dataclass

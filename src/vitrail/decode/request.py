@@ -1,6 +1,5 @@
 """What one batch of a search is asked: sources, limits, and which ids may come where."""
 
-# ruff: noqa: N815  (shape suffixes)
 from __future__ import annotations
 
 from collections.abc import Sequence

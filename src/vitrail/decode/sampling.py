@@ -1,6 +1,5 @@
 """Drawing translations at random, each id from the model's own distribution, bent as the settings say."""
 
-# ruff: noqa: N815  (shape suffixes)
 from __future__ import annotations
 
 import hashlib

@@ -89,7 +89,7 @@ class Trainer:
         loss_sum = 0.0
         for _, batch in batches:
             loss = self._loss(batch)
-            (loss / tokens).backward()
+            (loss / tokens).backward()  # type: ignore[no-untyped-call]
             loss_sum += loss.item()
         norm = self._gradient_norm()
         step = self.state.step + 1

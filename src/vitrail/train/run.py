@@ -9,7 +9,7 @@ import torch
 from vitrail.config import Config
 from vitrail.data import Prepared, prepare
 from vitrail.errors import DataError, FolderError, TrainingError
-from vitrail.folder import MANIFEST, ModelFolder
+from vitrail.folder import MANIFEST, TOKENIZER, ModelFolder
 from vitrail.train.checkpoint import RunState, list_steps, restore_checkpoint
 from vitrail.train.events import Listener, Silence
 from vitrail.train.log import LOG, Log
@@ -90,8 +90,9 @@ def _refuse_other_folders(out: Path) -> None:
     """A place that holds something else is not written into."""
     if out.is_file():
         raise FolderError("this is a file", where=str(out), fix="give --out a folder")
-    strange = [path.name for path in out.iterdir() if path.name not in (DATA, "tokenizer", LOG, TENSORBOARD)] if out.is_dir() else []
-    strange = [name for name in strange if not name.startswith(".")]
+    ours = (DATA, TOKENIZER, LOG, TENSORBOARD)  # what a run that was killed early may have left
+    names = [path.name for path in out.iterdir()] if out.is_dir() else []
+    strange = [name for name in names if name not in ours and not name.startswith(".")]
     if strange:
         raise TrainingError(
             f"this folder holds other things ({', '.join(sorted(strange)[:3])}), but no run",
