@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
 from typing import Self
@@ -20,7 +21,8 @@ class DuplicateFinder:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
-        self._files = [(folder / f"{part:02}").open("w+b") for part in range(_PARTITIONS)]
+        self._open = ExitStack()
+        self._files = [self._open.enter_context((folder / f"{part:02}").open("w+b")) for part in range(_PARTITIONS)]
         self._hashes = bytearray()
         self._numbers = array("Q")
 
@@ -47,8 +49,7 @@ class DuplicateFinder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in self._files:
-            file.close()
+        self._open.close()
 
     def _write(self) -> None:
         records = np.empty(len(self._numbers), dtype=_RECORD)

@@ -81,15 +81,18 @@ class _Encoder:
 
     def write_shard(self, corpus: Corpus, folder: Path, name: str, files: dict[str, Any]) -> dict[str, Any]:
         """Write one corpus, add its files to `files`, and give its entry in the manifest."""
-        writer = ShardWriter(folder, name, max(self.tokenizers.source.size, self.tokenizers.target.size))
+        vocabulary = max(self.tokenizers.source.size, self.tokenizers.target.size)
         pairs = corpus.pairs()
-        while block := list(islice(pairs, _BLOCK)):
-            seen_before = self.seen_before[self.done : self.done + len(block)]
-            fit = [pair for pair, again in zip(block, seen_before, strict=True) if self._fits(pair, again, corpus)]
-            self._write(fit, corpus, writer)
-            self.done += len(block)
-            self.report("encoding", self.done, len(self.seen_before))
-        files |= writer.close()
+        with ShardWriter(folder, name, vocabulary) as writer:
+            while block := list(islice(pairs, _BLOCK)):
+                seen_before = self.seen_before[self.done : self.done + len(block)]
+                if len(seen_before) < len(block):
+                    raise DataError("the corpus grew while it was read", where=corpus.name, fix="start again")
+                fit = [pair for pair, again in zip(block, seen_before, strict=True) if self._fits(pair, again, corpus)]
+                self._write(fit, corpus, writer)
+                self.done += len(block)
+                self.report("encoding", self.done, len(self.seen_before))
+        files |= writer.files()
         if writer.pairs == 0:
             raise nothing_left(corpus, self.tally)
         entry = {"name": name, "corpus": corpus.name, "pairs": writer.pairs, "dtype": writer.dtype}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,9 +81,17 @@ class ShardWriter:
         self._start = int(ends[-1])
         self.pairs += len(lines)
 
-    def close(self) -> dict[str, dict[str, Any]]:
-        """Finish the files; gives each one's size and checksum by its name."""
-        return {file.path.name: file.close() for file in (self._tokens, self._index)}
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with ExitStack() as both:
+            both.callback(self._tokens.close)
+            both.callback(self._index.close)
+
+    def files(self) -> dict[str, dict[str, str | int]]:
+        """Each file's size and checksum by its name."""
+        return {file.path.name: file.described() for file in (self._tokens, self._index)}
 
 
 class HashedFile:
@@ -100,7 +109,10 @@ class HashedFile:
         self._hash.update(data)
         self._size += len(data)
 
-    def close(self) -> dict[str, Any]:
-        """Finish; gives the size and the checksum."""
-        self._file.close()
+    def described(self) -> dict[str, str | int]:
+        """The size and the checksum of what was written."""
         return {"size": self._size, "sha256": self._hash.hexdigest()}
+
+    def close(self) -> None:
+        """Write what is still in a buffer."""
+        self._file.close()

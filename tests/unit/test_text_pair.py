@@ -1,0 +1,83 @@
+import pytest
+
+from vitrail.errors import TextError
+from vitrail.text import BOS, EOS, PAD, UNK, Tokenizers
+
+SOURCES = ["je suis étudiant", "merci"] * 3
+TARGETS = ["i am a student", "thanks"] * 3
+KINDS = ("bpe", "unigram", "word")
+
+
+def trained(kind="bpe", *, joint=True, languages=()):
+    return Tokenizers.train(SOURCES, TARGETS, kind=kind, size=330, joint=joint, languages=languages)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_symbol_text_eos(kind):
+    both = trained(kind, languages=("en", "fr"))
+    text = both.source.encode("merci")
+    assert both.encode_source("merci", "fr") == [both.language_id("fr"), *text, EOS]
+    assert both.encode_target("merci") == [*text, EOS]
+    assert both.source_tokens(both.encode_source("merci", "fr"))[0] == "<2fr>"
+    assert both.decode(both.encode_target("merci")) == "merci"
+    alone = trained(kind)
+    assert alone.encode_source("merci", None) == [*alone.source.encode("merci"), EOS]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_rows_are_those_of_each(kind):
+    both = trained(kind, languages=("en", "fr"))
+    texts, to = ["merci", "je suis", ""], ["en", "fr", "en"]
+    assert both.encode_sources(texts, to) == [
+        both.encode_source(text, language) for text, language in zip(texts, to, strict=True)
+    ]
+    assert both.encode_targets(texts) == [both.encode_target(text) for text in texts]
+
+
+def test_a_missing_or_unknown_language_names_the_choices():
+    both = trained(languages=("en", "fr"))
+    for to in (None, "de", "fra"):
+        with pytest.raises(TextError) as error:
+            both.encode_source("merci", to)
+        assert "choose one of: en, fr" in error.value.fix
+    with pytest.raises(TextError, match="one language only"):
+        trained().encode_source("merci", "fr")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_symbols_that_no_translation_may_contain(kind):
+    both = trained(kind, languages=("en", "fr"))
+    assert set(both.forbidden) == {PAD, UNK, BOS, both.language_id("en"), both.language_id("fr")}
+    assert EOS not in both.forbidden
+    assert both.tokens(both.forbidden) == ["<pad>", "<unk>", "<bos>", "<2en>", "<2fr>"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("joint", [True, False])
+def test_saved_and_loaded_is_the_same(tmp_path, kind, joint):
+    pair = trained(kind, joint=joint, languages=("en", "fr") if joint else ())
+    pair.save(tmp_path / "tokenizer")
+    loaded = Tokenizers.load(tmp_path / "tokenizer")
+    assert loaded.joint == joint and (loaded.source is loaded.target) == joint
+    assert loaded.languages == pair.languages
+    assert loaded.source.kind == loaded.target.kind == kind
+    to = "en" if joint else None
+    assert loaded.encode_source("je suis étudiant", to) == pair.encode_source("je suis étudiant", to)
+    assert loaded.encode_target("thanks") == pair.encode_target("thanks")
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"kind": "pictures", "joint": true, "languages": []}'])
+def test_a_folder_that_describes_no_vocabulary_says_so(tmp_path, content):
+    if content is not None:
+        (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(TextError) as error:
+        Tokenizers.load(tmp_path)
+    assert error.value.where == str(tmp_path / "tokenizer.json")
+
+
+def test_a_missing_vocabulary_is_named(tmp_path):
+    trained(joint=False).save(tmp_path)
+    (tmp_path / "target.subwords.model").unlink()
+    with pytest.raises(TextError, match="missing") as error:
+        Tokenizers.load(tmp_path)
+    assert error.value.where == str(tmp_path / "target.subwords.model")
