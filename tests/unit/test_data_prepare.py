@@ -11,22 +11,7 @@ from vitrail.config import CorpusConfig, DataConfig
 from vitrail.data import Prepared, Reason, prepare
 from vitrail.errors import DataError, FolderError, TextError
 
-WORDS = (
-    "le",
-    "la",
-    "chat",
-    "chien",
-    "rue",
-    "maison",
-    "grand",
-    "petit",
-    "rouge",
-    "mange",
-    "voit",
-    "est",
-    "large",
-    "pas",
-)
+WORDS = ("le", "la", "chat", "chien", "rue", "maison", "grand", "petit", "rouge", "mange", "voit", "est", "large")
 
 
 def sentences(count, seed):

@@ -34,8 +34,8 @@ class Position:
 class Batch:
     """Rows of ids, padded on the right, and where they came from."""
 
-    source_BS: NDArray[np.int64]  # noqa: N815 shape suffixes
-    target_BT: NDArray[np.int64]  # noqa: N815
+    source_BS: NDArray[np.int64]
+    target_BT: NDArray[np.int64]
     epoch: int
     index: int  # in its epoch, from 0
     lines: tuple[tuple[str, tuple[int, ...]], ...]  # for each corpus, the lines of its pairs
