@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vitrail.errors import TextError
 from vitrail.text.special import EOS, SPECIAL_TOKENS, UNK
@@ -130,3 +133,26 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_the_file_is_readable_json(tmp_path: Path) -> None:
     vocabulary().save(tmp_path / "words.json")
     assert "étudiant" in json.loads((tmp_path / "words.json").read_text(encoding="utf-8"))["words"]
+
+
+@given(text=st.text())
+@settings(deadline=None)
+def test_any_text_goes_through(text: str) -> None:
+    words = vocabulary()
+    ids = words.encode(text)
+    assert all(token_id == UNK or 6 <= token_id < words.size for token_id in ids)
+    assert (UNK in ids) == bool(words.unknown(text))
+    assert isinstance(words.decode(ids), str)
+
+
+@given(texts=st.lists(st.text(st.characters())), size=st.integers(7, 40))
+@settings(deadline=None)
+def test_any_corpus_gives_a_vocabulary_that_can_be_written(texts: list[str], size: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "words.json"
+        words = WordVocabulary.build(texts, size, ["fr", "en"])
+        words.save(path)
+        assert WordVocabulary.load(path).words == words.words
+    assert words.size <= size
+    if words.size < size:
+        assert all(words.unknown(text) == [] for text in texts)

@@ -1,7 +1,8 @@
 """The built-in phrasebook: a small French and English grammar, written for Vitrail, that generates sentence pairs.
 
-**What is in it.** About 590 French and 370 English words, inflected forms counted, and millions of sentences, lower-case
-and without a full stop. A meaning is drawn first (who, does what, when, or not, or why) and then said in both languages:
+**What is in it.** About 590 French and 370 English words, inflected forms counted, and millions of sentences, lower-
+case and without a full stop. A meaning is drawn first (who, does what, when, or not, or why) and then said in both
+languages:
 
     identity     je suis étudiant                          i am a student
     description  la rue n'est pas très large               the street isn't very wide
@@ -21,9 +22,10 @@ and without a full stop. A meaning is drawn first (who, does what, when, or not,
     reference    l'animal n'a pas traversé la rue          the animal didn't cross the street
                  parce qu'il était trop fatigué            because it was too tired
 
-With them come adjectives that change sides (un vieux pont, une rue étroite), agreement in gender and number, bel, vieil and
-nouvel, elision and contraction (l', d', qu', du, des, au, aux), ne … pas and ne … jamais, un and des that become de after
-them, and three tenses. `reference` is the post's puzzle (see reference.py); it makes up three sentences in ten.
+With them come adjectives that change sides (un vieux pont, une rue étroite), agreement in gender and number, bel,
+vieil and nouvel, elision and contraction (l', d', qu', du, des, au, aux), ne … pas and ne … jamais, un and des that
+become de after them, and three tenses. `reference` is the post's puzzle (see reference.py); it makes up three
+sentences in ten.
 
 **One sentence, one translation**, in each direction. Where a language leaves something open, the phrasebook decides:
 
@@ -37,11 +39,11 @@ them, and three tenses. `reference` is the post's puzzle (see reference.py); it 
 - Every yes-or-no question has est-ce que; a question mark touches the word before it, in French too, as in Québec.
 - No word has two meanings: there is no noun "porte" beside "il porte", and no "je suis" from suivre.
 
-**What is held out.** The content words of a clause (animal, cross, street, tired) decide: a tenth of all combinations, by a
-checksum, is never trained on, whatever the tense, number, polarity, mood, determiner or direction. Of a sentence with
-several clauses all must be for training, or it is held out. A single content word alone (je suis fatigué, merci) is
-always for training, so every word is. The post's two street sentences are always held out. Sentences of three clauses
-or more are made by `longer` only.
+**What is held out.** The content words of a clause (animal, cross, street, tired) decide: a tenth of all
+combinations, by a checksum, is never trained on, whatever the tense, number, polarity, mood, determiner or direction.
+Of a sentence with several clauses all must be for training, or it is held out. A single content word alone (je suis
+fatigué, merci) is always for training, so every word is. The post's two street sentences are always held out.
+Sentences of three clauses or more are made by `longer` only.
 """
 
 from vitrail.data.phrasebook.split import (

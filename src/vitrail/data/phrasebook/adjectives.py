@@ -77,13 +77,13 @@ OF_THE_LIVING = tuple(
     for french, english in (
         ("fatigué", "tired"),
         ("malade", "sick"),
-        ("triste", "sad"),
+        ("fâché", "angry"),
         ("heureux", "happy"),
         ("affamé", "hungry"),
         ("timide", "shy"),
         ("nerveux", "nervous"),
         ("paresseux", "lazy"),
-        ("curieux", "curious"),
+        ("assoiffé", "thirsty"),
         ("courageux", "brave"),
         ("jeune", "young"),
     )
@@ -100,18 +100,17 @@ OF_THINGS = (
     _adjective("sombre", "dark", telling=True),
     _adjective("profond", "deep", telling=True),
     _adjective("salé", "salty", telling=True),
-    _adjective("sucré", "sweet", telling=True),
+    _adjective("frais", "fresh", feminine="fraîche", telling=True),
     _adjective("amer", "bitter", telling=True),
     _adjective("épicé", "spicy", telling=True),
     _adjective("dur", "hard", telling=True),
-    _adjective("sec", "dry", feminine="sèche", telling=True),
-    _adjective("lourd", "heavy", telling=True),
-    _adjective("léger", "light", telling=True),
     _adjective("fragile", "fragile", telling=True),
-    _adjective("cher", "expensive", telling=True),
+    _adjective("encombrant", "bulky", telling=True),
+    _adjective("rouillé", "rusty", telling=True),
+    _adjective("vide", "empty", telling=True),
 )
 
-# These fit nouns of several classes, so they never decide what a pronoun means.
+# These fit nouns of several classes, or might (a sweet cat, a heavy cow), so they never decide what a pronoun means.
 OF_MANY = (
     _adjective("grand", "big", (Kind.ANIMAL, Kind.PATH, Kind.PLACE, Kind.THING), precedes=True),
     _adjective("petit", "small", (Kind.ANIMAL, Kind.PATH, Kind.PLACE, Kind.FOOD, Kind.THING), precedes=True),
@@ -140,6 +139,9 @@ OF_MANY = (
         precedes=True,
         gradable=False,
     ),
+    _adjective("lourd", "heavy", (Kind.THING,)),
+    _adjective("cher", "expensive", (Kind.THING,)),
+    _adjective("sucré", "sweet", (Kind.FOOD,)),
     _adjective("bon", "good", (Kind.FOOD,), feminine="bonne", precedes=True),
     _adjective("mauvais", "bad", (Kind.FOOD,), precedes=True),
     _adjective("étrange", "strange", (*LIVING, Kind.PATH, Kind.PLACE, Kind.FOOD, Kind.THING)),

@@ -61,8 +61,9 @@ class Verb:
     hinders: bool = False  # "too" is a reason for it; for the others it is a reason against
 
 
-_PAST = {"leave": "left", "find": "found", "eat": "ate", "buy": "bought", "sell": "sold", "drink": "drank"} | {
-    "sleep": "slept", "run": "ran", "sing": "sang", "swim": "swam", "fall": "fell", "go": "went", "have": "had"
+_PAST = {
+    "buy": "bought", "drink": "drank", "eat": "ate", "fall": "fell", "find": "found", "go": "went", "leave": "left",
+    "run": "ran", "sell": "sold", "sing": "sang", "sleep": "slept", "stop": "stopped", "swim": "swam",
 }  # fmt: skip
 
 
@@ -71,6 +72,18 @@ def _er_present(infinitive: str) -> tuple[str, ...]:
     stem = infinitive.removesuffix("er")
     soft = "e" if stem.endswith("g") else ""
     return (f"{stem}e", f"{stem}e", f"{stem}{soft}ons", f"{stem}ez", f"{stem}ent")
+
+
+def _third(base: str) -> str:
+    if base.endswith("ry"):
+        return f"{base[:-1]}ies"
+    return base + ("es" if base.endswith(("sh", "ch", "ss", "go")) else "s")
+
+
+def _regular_past(base: str) -> str:
+    if base.endswith("ry"):
+        return f"{base[:-1]}ied"
+    return base + ("d" if base.endswith("e") else "ed")
 
 
 def _verb(
@@ -85,10 +98,6 @@ def _verb(
     hinders: bool = False,
 ) -> Verb:
     base, _, particle = english.partition(" ")
-    third = (
-        f"{base[:-1]}ies" if base.endswith("ry") else base + ("es" if base.endswith(("sh", "ch", "ss", "go")) else "s")
-    )
-    regular_past = f"{base[:-1]}ied" if base.endswith("ry") else base + ("d" if base.endswith("e") else "ed")
     return Verb(
         infinitive,
         participle or infinitive.removesuffix("er") + "é",
@@ -96,8 +105,8 @@ def _verb(
         (),
         with_etre,
         base,
-        "has" if base == "have" else third,
-        _PAST.get(base, "stopped" if base == "stop" else regular_past),
+        _third(base),
+        _PAST.get(base) or _regular_past(base),
         particle,
         subjects,
         objects,
