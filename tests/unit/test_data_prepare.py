@@ -152,6 +152,27 @@ def test_where_there_are_several_languages_every_corpus_names_its_own(tmp_path, 
         prepare(config, tmp_path / "out", seed=1)
 
 
+@pytest.fixture
+def short_phrasebook(monkeypatch):
+    monkeypatch.setattr("vitrail.data.corpora.PHRASEBOOK_PAIRS", 300)
+    monkeypatch.setattr("vitrail.data.corpora.PHRASEBOOK_HELD_OUT", 40)
+
+
+def test_the_phrasebook_brings_its_directions_and_its_validation(tmp_path, short_phrasebook):
+    config = DataConfig(corpora=[CorpusConfig(builtin="phrasebook")], vocabulary="word")
+    prepared = prepare(config, tmp_path / "out", seed=1)
+    tokenizers = prepared.tokenizers
+    assert tokenizers.languages == ("en", "fr")
+    assert 0 < prepared.report.kept <= 300
+    symbols = {prepared.train[0].rows(n)[0][0] for n in range(len(prepared.train[0]))}
+    assert symbols == {tokenizers.language_id("en"), tokenizers.language_id("fr")}
+    assert {data.to for data in prepared.validation} == {"en", "fr"}
+    assert sum(len(data.sources) for data in prepared.validation) == 40
+    trained = set(decoded(prepared))
+    for data in prepared.validation:
+        assert trained.isdisjoint(zip(data.sources, data.references, strict=True))
+
+
 def test_validation_is_kept_as_it_is(tmp_path):
     odd = ["pareil\tpareil", "a\tb", "a\tb", "\tempty", "mot " * 300 + "\tword", "tab\u2028here\tx\u0085y"]
     config = small(**two_files(tmp_path), validation_pairs=write(tmp_path / "v.tsv", odd))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,42 +30,74 @@ _BLOCK = 4096  # pairs encoded and written at a time
 
 def prepare(config: DataConfig, out: Path, *, seed: int, report: Report | None = None) -> Prepared:
     """Read, filter and encode the corpora into the folder `out`. A folder made of the same is used as it is."""
-    corpora = [Corpus(corpus, seed) for corpus in config.training_corpora()]
-    if not corpora:
-        raise DataError("there is nothing to prepare", where="[data]", fix="give source and target, pairs or corpora")
-    validation = _validation_corpora(config, seed)
-    languages = _languages(corpora, validation)
-    fingerprint = _fingerprint(config, seed, [*corpora, *validation])
+    work = _Work.of(config, seed, report or _silent)
+    fingerprint = work.fingerprint()
     ready = _ready(out, fingerprint)
     if ready is not None:
         return ready
-    report = report or _silent
     with new_folder(out) as folder:
+        write_manifest(folder, {"fingerprint": fingerprint, **work.fill(folder)})
+    return Prepared.open(out)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is to be prepared, and how."""
+
+    config: DataConfig
+    corpora: list[Corpus]
+    validation: list[Corpus]
+    languages: tuple[str, ...]
+    seed: int
+    report: Report
+
+    @classmethod
+    def of(cls, config: DataConfig, seed: int, report: Report) -> Self:
+        corpora = [Corpus(corpus, seed) for corpus in config.training_corpora()]
+        if not corpora:
+            fix = "give source and target, pairs or corpora"
+            raise DataError("there is nothing to prepare", where="[data]", fix=fix)
+        validation = _validation_corpora(config, seed)
+        return cls(config, corpora, validation, _languages(corpora, validation), seed, report)
+
+    def fingerprint(self) -> str:
+        """What a prepared folder depends on: settings, files, and the program that read them."""
+        made_of = {
+            "format": FORMAT,
+            "version": __version__,
+            "settings": self.config.model_dump(mode="json", exclude={"prepared"}),
+            "seed": self.seed,
+            "inputs": [stamp for corpus in (*self.corpora, *self.validation) for stamp in corpus.stamps()],
+        }
+        return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode("utf-8")).hexdigest()
+
+    def fill(self, folder: Path) -> dict[str, Any]:
+        """Write everything but the manifest, and give what it has to say."""
         # Validation first, for it is small: what is wrong with it shows before the work.
-        sets, notes = validation_sets(validation, languages)
-        found = survey(corpora, config, scratch=folder / "scratch", seed=seed, report=report)
-        report("learning the vocabulary", 0, None)
-        tokenizers = _learn(found.sample, config, languages)
+        sets, notes = validation_sets(self.validation, self.languages)
+        found = survey(self.corpora, self.config, scratch=folder / "scratch", seed=self.seed, report=self.report)
+        tokenizers = self._learn(found.sample)
         found.sample.clear()
-        encoder = _Encoder(config, tokenizers, Tally(config.strict), found.seen_before, report)
+        encoder = _Encoder(self.config, tokenizers, Tally(self.config.strict), found.seen_before, self.report)
         files: dict[str, Any] = {}
-        shards = [encoder.write_shard(corpus, folder, f"train-{n}", files) for n, corpus in enumerate(corpora)]
+        shards = [encoder.write_shard(corpus, folder, f"train-{n}", files) for n, corpus in enumerate(self.corpora)]
         tokenizers.save(folder / TOKENIZER)
         kept_sets = write_validation(folder / VALIDATION, sets)
         for file in [folder / VALIDATION, *sorted((folder / TOKENIZER).iterdir())]:
             files[file.relative_to(folder).as_posix()] = describe_file(file)
-        told = encoder.tally.report(found.pairs, [*_smaller(tokenizers, config), *notes])
-        write_manifest(
-            folder,
-            {
-                "fingerprint": fingerprint,
-                "shards": shards,
-                "validation": kept_sets,
-                "report": told.to_json(),
-                "files": files,
-            },
+        told = encoder.tally.report(found.pairs, [*_smaller(tokenizers, self.config), *notes])
+        return {"shards": shards, "validation": kept_sets, "report": told.to_json(), "files": files}
+
+    def _learn(self, sample: list[tuple[str, str]]) -> Tokenizers:
+        self.report("learning the vocabulary", 0, None)
+        return Tokenizers.train(
+            [source for source, _ in sample],
+            [target for _, target in sample],
+            kind=self.config.vocabulary,
+            size=self.config.vocabulary_size,
+            joint=self.config.joint,
+            languages=self.languages,
         )
-    return Prepared.open(out)
 
 
 @dataclass
@@ -155,17 +187,6 @@ def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple
     return languages
 
 
-def _learn(sample: list[tuple[str, str]], config: DataConfig, languages: tuple[str, ...]) -> Tokenizers:
-    return Tokenizers.train(
-        [source for source, _ in sample],
-        [target for _, target in sample],
-        kind=config.vocabulary,
-        size=config.vocabulary_size,
-        joint=config.joint,
-        languages=languages,
-    )
-
-
 def _smaller(tokenizers: Tokenizers, config: DataConfig) -> list[str]:
     """A word about subword vocabularies that the corpus could not fill."""
     if config.vocabulary == "word":
@@ -178,18 +199,6 @@ def _smaller(tokenizers: Tokenizers, config: DataConfig) -> list[str]:
         for side, tokenizer in sides.items()
         if tokenizer.size < config.vocabulary_size
     ]
-
-
-def _fingerprint(config: DataConfig, seed: int, corpora: Sequence[Corpus]) -> str:
-    """What a prepared folder depends on: settings, files, and the program that read them."""
-    made_of = {
-        "format": FORMAT,
-        "version": __version__,
-        "settings": config.model_dump(mode="json", exclude={"prepared"}),
-        "seed": seed,
-        "inputs": [stamp for corpus in corpora for stamp in corpus.stamps()],
-    }
-    return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def _ready(out: Path, fingerprint: str) -> Prepared | None:
