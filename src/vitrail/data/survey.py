@@ -35,6 +35,7 @@ def survey(corpora: Sequence[Corpus], config: DataConfig, *, scratch: Path, seed
     """Read everything once. `scratch` is a place for temporary files."""
     reservoir: Reservoir[tuple[str, str]] = Reservoir(VOCABULARY_PAIRS, seed)
     total = 0
+    report("reading", 0, None)
     with DuplicateFinder(scratch) as finder:
         for corpus in corpora:
             tally = Tally(config.strict)
