@@ -118,6 +118,12 @@ def test_english_spelling(english: set[str], wrong: str) -> None:
     assert offending(wrong, english) == []
 
 
+def test_after_and_no_pronoun_refers_back(french: set[str], english: set[str]) -> None:
+    """Le chien dort et il mange: such an il would be it, but one that refers to nothing is he."""
+    assert offending(r"\bet (il|elle|ils|elles)\b", french) == []
+    assert offending(r"\band (he|she|it|they)\b", english) == []
+
+
 def test_a_negation_has_its_two_parts(french: set[str]) -> None:
     for sentence in french:
         words = split_words(sentence)

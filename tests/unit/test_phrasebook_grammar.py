@@ -52,7 +52,7 @@ def adjective(name: str) -> Adjective:
         ("school", "my", False, "old", "ma vieille école", "my old school"),
         ("avenue", "this", False, "narrow", "cette avenue étroite", "this narrow avenue"),
         ("apple", "a", False, None, "une pomme", "an apple"),
-        ("apple", "a", False, "fresh", "une pomme fraîche", "a fresh apple"),
+        ("pizza", "a", False, "burnt", "une pizza brûlée", "a burnt pizza"),
         ("bag", "a", False, "expensive", "un sac cher", "an expensive bag"),
         ("suitcase", "their", True, "expensive", "leurs valises chères", "their expensive suitcases"),
         ("turtle", "three", True, "lazy", "trois tortues paresseuses", "three lazy turtles"),

@@ -1,6 +1,6 @@
 """The built-in phrasebook: a small French and English grammar, written for Vitrail, that generates sentence pairs.
 
-**What is in it.** About 590 French and 370 English words, inflected forms counted, and millions of sentences, lower-
+**What is in it.** About 600 French and 370 English words, inflected forms counted, and millions of sentences, lower-
 case and without a full stop. A meaning is drawn first (who, does what, when, or not, or why) and then said in both
 languages:
 
@@ -32,7 +32,7 @@ sentences in ten.
 - "you" is vous, to one man: vous êtes fatigué.
 - "i" and "you" are men, "we" and a "they" that refers to nothing are men or mixed: je suis fatigué, ils dorment.
   Je suis fatiguée and elles dorment are understood, and trained on, from French only.
-- A lone "il" is he and a lone "elle" is she; animals and things are it, people are he or she.
+- An "il" that refers to nothing is he and such an "elle" is she; animals and things are it, people are he or she.
 - The past is the passé composé, but of être and avoir the imparfait: était is was, avait is had.
 - "is going to" is aller with the infinitive; there is no "will" and no futur simple.
 - "a" and "some" are un, une and des; ce and ces are this and these, never that and those.

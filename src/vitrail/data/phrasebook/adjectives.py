@@ -100,7 +100,7 @@ OF_THINGS = (
     _adjective("sombre", "dark", telling=True),
     _adjective("profond", "deep", telling=True),
     _adjective("salé", "salty", telling=True),
-    _adjective("frais", "fresh", feminine="fraîche", telling=True),
+    _adjective("brûlé", "burnt", telling=True),
     _adjective("amer", "bitter", telling=True),
     _adjective("épicé", "spicy", telling=True),
     _adjective("dur", "hard", telling=True),

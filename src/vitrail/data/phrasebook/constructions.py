@@ -44,6 +44,7 @@ _OPENINGS = (
     Pair("bonjour", "hello"),
     Pair("merci", "thanks"),
 )
+_REFERRING = ("il ", "elle ", "ils ", "elles ")
 _WHO = Phrase("qui", "who", Agreement(Person.HE, False, False))
 
 
@@ -57,7 +58,8 @@ def greeting(dice: Dice, mood: Mood) -> Said:
         last = dice.pick(FIXED)
         both = Pair(f"{first.french} et {last.french}{mark}", f"{first.english} and {last.english}{mark}")
         return Said(both, ((first.english, last.english),))
-    whom = noun_phrase(dice.pick(RELATIVES), "my", dice.chance(0.3))
+    person = dice.pick(RELATIVES)
+    whom = noun_phrase(person, "my", person.english not in ("father", "mother") and dice.chance(0.3))
     pair = Pair(f"{first.french}, {whom.french}{mark}", f"{first.english}, {whom.english}{mark}")
     return Said(pair, ((first.english, *whom.content),))
 
@@ -91,7 +93,12 @@ def who(dice: Dice, mood: Mood) -> Said:
 
 def joined(dice: Dice, clauses: int) -> Said:
     """Statements joined by et, and."""
-    parts = [dice.weigh(_CLAUSES)(dice, Mood.STATEMENT) for _ in range(clauses)]
+    parts = [dice.weigh(_CLAUSES)(dice, Mood.STATEMENT)]
+    while len(parts) < clauses:
+        part = dice.weigh(_CLAUSES)(dice, Mood.STATEMENT)
+        # After another clause he, she and they would refer to something in it; that is for `reference`.
+        if not part.pair.french.startswith(_REFERRING):
+            parts.append(part)
     return Said(
         Pair(" et ".join(part.pair.french for part in parts), " and ".join(part.pair.english for part in parts)),
         tuple(content for part in parts for content in part.contents),

@@ -133,16 +133,16 @@ PLACES = (
     _noun(Kind.PLACE, "f", "ferme", "farm", "dark"),
 )
 FOODS = (
-    _noun(Kind.FOOD, "m", "gâteau", "cake", "fresh hard"),
-    _noun(Kind.FOOD, "m", "fromage", "cheese", "salty bitter spicy hard fresh"),
-    _noun(Kind.FOOD, "m", "melon", "melon", "bitter hard fresh"),
-    _noun(Kind.FOOD, "m", "sandwich", "sandwich", "salty spicy fresh"),
-    _noun(Kind.FOOD, "m", "biscuit", "biscuit", "salty hard"),
-    _noun(Kind.FOOD, "f", "pomme", "apple", "bitter hard fresh"),
+    _noun(Kind.FOOD, "m", "gâteau", "cake", "hard burnt"),
+    _noun(Kind.FOOD, "m", "fromage", "cheese", "salty bitter spicy hard"),
+    _noun(Kind.FOOD, "m", "melon", "melon", "bitter hard"),
+    _noun(Kind.FOOD, "m", "sandwich", "sandwich", "salty spicy burnt"),
+    _noun(Kind.FOOD, "m", "biscuit", "biscuit", "salty hard burnt"),
+    _noun(Kind.FOOD, "f", "pomme", "apple", "bitter hard"),
     _noun(Kind.FOOD, "f", "soupe", "soup", "salty bitter spicy"),
-    _noun(Kind.FOOD, "f", "salade", "salad", "salty bitter spicy fresh"),
-    _noun(Kind.FOOD, "f", "carotte", "carrot", "bitter hard fresh"),
-    _noun(Kind.FOOD, "f", "pizza", "pizza", "salty spicy hard"),
+    _noun(Kind.FOOD, "f", "salade", "salad", "salty bitter spicy"),
+    _noun(Kind.FOOD, "f", "carotte", "carrot", "bitter hard burnt"),
+    _noun(Kind.FOOD, "f", "pizza", "pizza", "salty spicy hard burnt"),
 )
 THINGS = (
     _noun(Kind.THING, "m", "sac", "bag", "bulky empty", inside=True),
