@@ -66,11 +66,13 @@ class Translation:
 class Translator:
     """A model with its vocabulary, ready to translate."""
 
-    def __init__(self, model: Transformer, tokenizers: Tokenizers, config: DecodeConfig, *, path: Path | None = None):
+    def __init__(
+        self, model: Transformer, tokenizers: Tokenizers, config: DecodeConfig, *, target_language: str | None = None
+    ) -> None:
         self.model = model
         self.tokenizers = tokenizers
         self.config = config
-        self.path = path
+        self.target_language = target_language  # the only one, where there is one and it has a name
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -185,7 +187,8 @@ class Translator:
 
     def _row(self, number: int, text: str, to: str | None) -> tuple[list[int], bool]:
         """A source row, and whether it had to be cut."""
-        row = self.tokenizers.encode_source(text, to)
+        is_the_only_one = to is not None and to == self.target_language and not self.languages
+        row = self.tokenizers.encode_source(text, None if is_the_only_one else to)
         limit = min(MAX_SOURCE, self.model.max_positions or MAX_SOURCE)
         if len(row) <= limit:
             return row, False
@@ -246,7 +249,13 @@ class _Sentence:
 def load(path: str | Path) -> Translator:
     """The translator in a model folder."""
     folder = ModelFolder.open(Path(path))
-    return Translator(folder.model(), folder.tokenizers, folder.config.decode, path=folder.path)
+    named = {target for _, target in folder.config.data.directions()}
+    return Translator(
+        folder.model(),
+        folder.tokenizers,
+        folder.config.decode,
+        target_language=named.pop() if len(named) == 1 else None,
+    )
 
 
 def change_settings(config: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:

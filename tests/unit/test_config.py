@@ -80,6 +80,7 @@ def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
         (["model.d_model=15", "model.heads=3"], "sinusoidal"),
         (["model.d_model=2", "model.heads=1", "model.positions=sinusoidal-concat"], "sinusoidal-concat"),
         (["data.joint=false"], "tie_embeddings"),
+        (["model.positions=learned", "data.max_length=511"], "max_positions"),
         (["data.source=a"], "no 'target'"),
         (["data.source=a", "data.target=b", "data.pairs=c.tsv"], "needs"),
         (["data.source=a", "data.target=b", "data.corpora=[{pairs='c.tsv'}]"], "both given"),

@@ -273,4 +273,10 @@ class Config(Section):
                 "model.tie_embeddings = 'all' cannot go with data.joint = false"
                 "|two vocabularies cannot share one table: set model.tie_embeddings = 'target' or 'none'"
             )
+        longest = self.data.max_length + 2  # with a language symbol and <eos>
+        if self.model.positions == "learned" and longest > self.model.max_positions:
+            raise ValueError(
+                f"model.max_positions = {self.model.max_positions} cannot go with data.max_length = {self.data.max_length}"
+                f"|a row may have {longest} tokens: set model.max_positions = {longest} or more, or a smaller max_length"
+            )
         return self
