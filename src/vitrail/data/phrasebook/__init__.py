@@ -1,6 +1,6 @@
 """The built-in phrasebook: a small French and English grammar, written for Vitrail, that generates sentence pairs.
 
-**What is in it.** About 600 French and 370 English words, inflected forms counted, and millions of sentences, lower-
+**What is in it.** About 610 French and 380 English words, inflected forms counted, and millions of sentences, lower-
 case and without a full stop. A meaning is drawn first (who, does what, when, or not, or why) and then said in both
 languages:
 

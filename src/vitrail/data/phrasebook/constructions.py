@@ -36,30 +36,38 @@ FIXED = (
     Pair("bonne chance", "good luck"),
     Pair("bienvenue", "welcome"),
     Pair("à demain", "see you tomorrow"),
+    Pair("à bientôt", "see you soon"),
+    Pair("bravo", "well done"),
+    Pair("félicitations", "congratulations"),
+    Pair("bon voyage", "have a good trip"),
+    Pair("joyeux anniversaire", "happy birthday"),
 )
-_OPENINGS = (
-    Pair("oui", "yes"),
-    Pair("non", "no"),
-    Pair("pardon", "sorry"),
-    Pair("bonjour", "hello"),
-    Pair("merci", "thanks"),
-)
+_ANSWERS = (Pair("oui", "yes"), Pair("non", "no"))
+_OPENINGS = (*_ANSWERS, Pair("pardon", "sorry"), Pair("bonjour", "hello"))
+_ALONE = (*FIXED, *_ANSWERS)  # what may be a whole sentence
 _REFERRING = ("il ", "elle ", "ils ", "elles ")
-_WHO = Phrase("qui", "who", Agreement(Person.HE, False, False))
+_ONE = Agreement(Person.HE, False, False)
+_ADDRESSED = (
+    Phrase("monsieur", "sir", _ONE, ("sir",)),
+    Phrase("madame", "madam", _ONE, ("madam",)),
+    *(noun_phrase(person, "my", False) for person in RELATIVES),
+    *(noun_phrase(person, "my", True) for person in RELATIVES if person.english in ("aunt", "uncle")),
+)
+_WHO = Phrase("qui", "who", _ONE)
 
 
 def greeting(dice: Dice, mood: Mood) -> Said:
     """merci: thanks; to somebody (merci, mon oncle); or two of them (merci et au revoir)."""
     first = dice.pick(FIXED)
     mark = "!" if dice.chance(0.3) else ""
-    if dice.chance(0.15):
-        return Said(Pair(first.french + mark, first.english + mark), ())
-    if dice.chance(0.3):
-        last = dice.pick(FIXED)
+    if dice.chance(0.1):
+        alone = dice.pick(_ALONE)
+        return Said(Pair(alone.french + mark, alone.english + mark), ())
+    last = dice.pick(FIXED)
+    if last is not first and dice.chance(0.5):
         both = Pair(f"{first.french} et {last.french}{mark}", f"{first.english} and {last.english}{mark}")
         return Said(both, ((first.english, last.english),))
-    person = dice.pick(RELATIVES)
-    whom = noun_phrase(person, "my", person.english not in ("father", "mother") and dice.chance(0.3))
+    whom = dice.pick(_ADDRESSED)
     pair = Pair(f"{first.french}, {whom.french}{mark}", f"{first.english}, {whom.english}{mark}")
     return Said(pair, ((first.english, *whom.content),))
 
@@ -128,7 +136,7 @@ _CONSTRUCTIONS: Weighted[Construction] = Weighted(
         location: 4,
         existence: 4,
         answer: 3,
-        greeting: 2,
+        greeting: 4,
         request: 2,
         whereabouts: 2,
         who: 2,

@@ -11,14 +11,15 @@ from vitrail.data.phrasebook.verbs import BE, DRINK, GO, HAVE, INTRANSITIVE, TRA
 from vitrail.text.words import split_words
 
 _FRENCH_FUNCTION_WORDS = (
-    "je j' vous il elle nous ils elles qui où pourquoi est-ce que qu' ne n' pas jamais y et mais parce oui non s' plaît"
-    " le la l' les un une des de d' du au aux à ce cet cette ces mon ma mes votre vos notre nos leur leurs deux trois"
-    " trop très si dans sur près derrière devant tous jours matin hier demain soir , ? !"
+    "je j' vous il elle nous ils elles qui où pourquoi est-ce que qu' ne n' pas jamais y et mais parce oui non s'"
+    " plaît monsieur madame le la l' les un une des de d' du au aux à ce cet cette ces mon ma mes votre vos notre"
+    " nos leur leurs deux trois trop très si dans sur près derrière devant tous jours matin hier demain soir , ? !"
 )
 _ENGLISH_FUNCTION_WORDS = (
     "i you he she it we they who where why am is are was were isn't aren't wasn't weren't be do does did don't"
-    " doesn't didn't not never going to there and but because yes no please the a an some any this these my your our"
-    " their two three too very so in on near behind front of every day morning yesterday tomorrow tonight for , ? !"
+    " doesn't didn't not never going to there and but because yes no please sir madam the a an some any this these"
+    " my your our their two three too very so in on near behind front of every day morning yesterday tomorrow"
+    " tonight for , ? !"
 )
 
 
