@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vitrail.config import Config as Config
     from vitrail.errors import VitrailError as VitrailError
+    from vitrail.trace import Trace as Trace
     from vitrail.translator import Translation as Translation
     from vitrail.translator import Translator as Translator
     from vitrail.translator import load as load
@@ -17,12 +18,13 @@ __version__ = "0.1.0"
 # Looked up when they are first used: `import vitrail` and `vitrail --help` stay quick.
 _HOMES = {
     "Config": "vitrail.config",
+    "Trace": "vitrail.trace",
     "Translation": "vitrail.translator",
     "Translator": "vitrail.translator",
     "VitrailError": "vitrail.errors",
     "load": "vitrail.translator",
 }
-__all__ = ["Config", "Translation", "Translator", "VitrailError", "load"]
+__all__ = ["Config", "Trace", "Translation", "Translator", "VitrailError", "load"]
 
 
 def __getattr__(name: str) -> Any:

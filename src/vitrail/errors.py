@@ -50,6 +50,10 @@ class DecodeError(VitrailError):
     """A search that was asked for something it cannot give."""
 
 
+class TraceError(VitrailError):
+    """A trace that is damaged or newer than this program, or that is asked for what it does not hold."""
+
+
 class TrainingError(VitrailError):
     """A run that cannot go on: a loss that is not finite, settings that changed on resume."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,11 +14,12 @@ from pydantic import ValidationError
 from vitrail.config import DecodeConfig
 from vitrail.errors import DataError, DecodeError, TextError, did_you_mean
 from vitrail.folder import ModelFolder
-from vitrail.text import Tokenizers
+from vitrail.text import Tokenizer, Tokenizers
 
 if TYPE_CHECKING:
-    from vitrail.decode import Hypothesis
+    from vitrail.decode import Hypothesis, SearchListener
     from vitrail.model import Transformer
+    from vitrail.trace import Trace
 
 MAX_SOURCE = 1024  # tokens; a longer line is cut, with a warning
 CHUNK = 1024  # sentences that a stream holds at a time: enough to sort them by length
@@ -67,12 +68,24 @@ class Translator:
     """A model with its vocabulary, ready to translate."""
 
     def __init__(
-        self, model: Transformer, tokenizers: Tokenizers, config: DecodeConfig, *, target_language: str | None = None
+        self,
+        model: Transformer,
+        tokenizers: Tokenizers,
+        config: DecodeConfig,
+        *,
+        target_language: str | None = None,
+        folder: ModelFolder | None = None,
     ) -> None:
         self.model = model
         self.tokenizers = tokenizers
         self.config = config
         self.target_language = target_language  # the only one, where there is one and it has a name
+        self.folder = folder  # where the model was read from, if it was
+
+    @property
+    def name(self) -> str:
+        """What the model is called: its folder's name."""
+        return self.folder.path.resolve().name if self.folder is not None else "a model without a folder"
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -125,10 +138,9 @@ class Translator:
         """
         config = self.settings(decode, beam_size=beam_size, top_beams=top_beams)
         texts = [text] if isinstance(text, str) else list(text)
+        to, start = self._asked_language(to), self._start(prefix)
         sentences = [self._read(number, line, to, on_unknown) for number, line in enumerate(texts, start=1)]
-        found = self._search([sentence.row for sentence in sentences if sentence.row], config, prefix, report)
-        waiting = iter(found)
-        done = [self._write(sentence, next(waiting) if sentence.row else []) for sentence in sentences]
+        done = self._translate(sentences, config, start, report)
         return done[0] if isinstance(text, str) else done
 
     def stream(
@@ -142,10 +154,12 @@ class Translator:
         report: Report | None = None,
     ) -> Iterator[Translation]:
         """Translate any number of lines, a chunk at a time; a line with an unknown word comes out empty."""
-        waiting, done = iter(lines), 0
-        while texts := list(islice(waiting, chunk)):
-            yield from self.translate(texts, to=to, decode=decode, prefix=prefix, on_unknown="skip")
-            done += len(texts)
+        config, to, start = decode or self.config, self._asked_language(to), self._start(prefix)
+        sentences = (self._read(number, line, to, "skip") for number, line in enumerate(lines, start=1))
+        done = 0
+        while held := list(islice(sentences, chunk)):
+            yield from self._translate(held, config, start, None)
+            done += len(held)
             if report is not None:
                 report("translating", done, None)
 
@@ -160,10 +174,86 @@ class Translator:
                 f"there are {len(sources):,} sources and {len(targets):,} targets",
                 fix="give as many of one as of the other",
             )
+        to = self._asked_language(to)
+        for tokenizer, texts in ((self.tokenizers.source, sources), (self.tokenizers.target, targets)):
+            for number, line in enumerate(texts, start=1):
+                _refuse_unknown(tokenizer, line, where=f"sentence {number}")
         rows = [self._row(number, line, to)[0] for number, line in enumerate(sources, start=1)]
         wanted = [self.tokenizers.encode_target(line) for line in targets]
         found = score_all(self.model, rows, wanted, self.config, report=report)
         return [sum(hypothesis.log_probs) for hypothesis in found]
+
+    def trace(
+        self,
+        text: str,
+        *,
+        to: str | None = None,
+        decode: DecodeConfig | None = None,
+        prefix: str = "",
+        heads_off: Mapping[str, Iterable[int]] | None = None,
+        reference: str | None = None,
+        layers: Sequence[str] | None = None,
+        max_mb: float = 4.0,
+    ) -> Trace:
+        """Translate a sentence and keep everything that led to it: `trace["encoder.0.self_attention.weights"]`.
+
+        `heads_off` switches heads off, {"decoder.0.cross_attention": [0, 3]}; `reference` is a translation to compare
+        with; `layers` are those whose weights are included (unset: as many as keep the trace below `max_mb`).
+        """
+        from vitrail.trace import record  # the one import that points down: the door opens on the room behind it
+
+        return record(
+            self,
+            text,
+            to=to,
+            decode=decode,
+            prefix=prefix,
+            heads_off=heads_off,
+            reference=reference,
+            layers=layers,
+            max_mb=max_mb,
+        )
+
+    def without_heads(self, heads_off: Mapping[str, Iterable[int]]) -> Translator:
+        """The same translator with some attention heads switched off: `{"decoder.0.cross_attention": [0, 3]}`."""
+        from vitrail.model import without_heads
+
+        changed = without_heads(self.model, heads_off)
+        return Translator(
+            changed, self.tokenizers, self.config, target_language=self.target_language, folder=self.folder
+        )
+
+    def search(
+        self,
+        text: str,
+        *,
+        to: str | None = None,
+        decode: DecodeConfig | None = None,
+        prefix: str = "",
+        listener: SearchListener | None = None,
+    ) -> tuple[list[int], list[Hypothesis]]:
+        """One sentence as the model reads it, and what the search found for it, as ids; a listener hears every step."""
+        from vitrail.decode import search
+
+        to, start = self._asked_language(to), self._start(prefix)
+        row = self._read(1, text, to, "error").row
+        if row is None:
+            raise TextError("there is nothing to translate", where="the sentence", fix="give it at least one word")
+        found = search(
+            self.model,
+            [row],
+            decode or self.config,
+            forbidden=self.tokenizers.forbidden,
+            prefixes=[start] if start else None,
+            max_positions=self.model.max_positions,
+            listener=listener,
+        )
+        return row, found[0]
+
+    def target_row(self, text: str) -> list[int]:
+        """A translation that is given, as the model is led through it; words it does not know are refused."""
+        _refuse_unknown(self.tokenizers.target, text, where="the reference")
+        return cut_row(self.tokenizers.encode_target(text), self.model)
 
     def settings(
         self, decode: DecodeConfig | None = None, *, beam_size: int | None = None, top_beams: int | None = None
@@ -177,31 +267,41 @@ class Translator:
         """A line as the model reads it. A sentence without a row is not translated."""
         if not text.strip():
             return _Sentence(text)
-        unknown = tuple(self.tokenizers.source.unknown(text))
-        if not unknown:
-            row, was_cut = self._row(number, text, to)
-            return _Sentence(text, row, was_cut=was_cut)
         if on_unknown == "error":
-            self._refuse(number, unknown)
-        return _Sentence(text, unknown=unknown)
+            _refuse_unknown(self.tokenizers.source, text, where=f"sentence {number}")
+        unknown = tuple(self.tokenizers.source.unknown(text))
+        if unknown:
+            return _Sentence(text, unknown=unknown)
+        row, was_cut = self._row(number, text, to)
+        return _Sentence(text, row, was_cut=was_cut)
+
+    def _asked_language(self, to: str | None) -> str | None:
+        """The language to put before a source; one that the model does not know is refused before any work."""
+        if to is not None and to == self.target_language and not self.languages:
+            return None  # its only one
+        self.tokenizers.encode_source("", to)
+        return to
+
+    def _start(self, prefix: str) -> list[int]:
+        """The ids that every translation begins with."""
+        _refuse_unknown(self.tokenizers.target, prefix, where="the prefix")
+        return self.tokenizers.target.encode(prefix)
 
     def _row(self, number: int, text: str, to: str | None) -> tuple[list[int], bool]:
         """A source row, and whether it had to be cut."""
-        is_the_only_one = to is not None and to == self.target_language and not self.languages
-        row = self.tokenizers.encode_source(text, None if is_the_only_one else to)
-        limit = min(MAX_SOURCE, self.model.max_positions or MAX_SOURCE)
-        if len(row) <= limit:
-            return row, False
-        warnings.warn(f"line {number} has {len(row)} tokens; only the first {limit} are used", stacklevel=4)
-        return [*row[: limit - 1], row[-1]], True
+        row = self.tokenizers.encode_source(text, to)
+        cut = cut_row(row, self.model)
+        if len(cut) < len(row):
+            warnings.warn(f"line {number} has {len(row)} tokens; only the first {len(cut)} are used", stacklevel=4)
+        return cut, len(cut) < len(row)
 
-    def _search(
-        self, rows: list[list[int]], config: DecodeConfig, prefix: str, report: Report | None
-    ) -> list[list[Hypothesis]]:
+    def _translate(
+        self, sentences: list[_Sentence], config: DecodeConfig, start: list[int], report: Report | None
+    ) -> list[Translation]:
         from vitrail.decode import search_all
 
-        start = self.tokenizers.target.encode(prefix)
-        return search_all(
+        rows = [sentence.row for sentence in sentences if sentence.row]
+        found = search_all(
             self.model,
             rows,
             config,
@@ -210,6 +310,8 @@ class Translator:
             max_positions=self.model.max_positions,
             report=report,
         )
+        waiting = iter(found)
+        return [self._write(sentence, next(waiting) if sentence.row else []) for sentence in sentences]
 
     def _write(self, sentence: _Sentence, hypotheses: list[Hypothesis]) -> Translation:
         found = tuple(
@@ -223,16 +325,6 @@ class Translator:
         best = found[0] if found else Alternative("", (), 0.0)
         return Translation(
             sentence.text, best.text, best.tokens, best.score, found, unknown=sentence.unknown, was_cut=sentence.was_cut
-        )
-
-    def _refuse(self, number: int, unknown: tuple[str, ...]) -> None:
-        source = self.tokenizers.source
-        near = did_you_mean(unknown[0], (source.token(number) for number in range(source.size)))
-        names = ", ".join(f"'{word}'" for word in unknown)
-        raise TextError(
-            f"this model does not know {names}",
-            where=f"sentence {number}",
-            fix=near or "use words of its vocabulary: `vitrail info MODEL --words` lists them",
         )
 
 
@@ -255,7 +347,27 @@ def load(path: str | Path) -> Translator:
         folder.tokenizers,
         folder.config.decode,
         target_language=named.pop() if len(named) == 1 else None,
+        folder=folder,
     )
+
+
+def cut_row(row: list[int], model: Transformer) -> list[int]:
+    """As much of a row as a model takes, and its `<eos>`."""
+    limit = min(MAX_SOURCE, model.max_positions or MAX_SOURCE)
+    return row if len(row) <= limit else [*row[: limit - 1], row[-1]]
+
+
+def _refuse_unknown(tokenizer: Tokenizer, text: str, *, where: str) -> None:
+    """Name the words that have no id, instead of guessing what they mean."""
+    unknown = tokenizer.unknown(text)
+    if unknown:
+        near = did_you_mean(unknown[0], (tokenizer.token(number) for number in range(tokenizer.size)))
+        names = ", ".join(f"'{word}'" for word in unknown)
+        raise TextError(
+            f"this model does not know {names}",
+            where=where,
+            fix=near or "use words of its vocabulary: `vitrail info MODEL --words` lists them",
+        )
 
 
 def change_settings(config: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:
@@ -266,4 +378,8 @@ def change_settings(config: DecodeConfig, changes: dict[str, Any]) -> DecodeConf
         first = error.errors()[0]
         what, _, fix = str(first.get("ctx", {}).get("error", first["msg"])).partition("|")
         name = ".".join(str(part) for part in first["loc"])
-        raise DecodeError(f"{name}: {what}" if name else what, fix=fix or None) from None
+        raise DecodeError(
+            f"{name} = {changes[name]!r}: {what[:1].lower()}{what[1:]}" if name in changes else what,
+            where="the settings of the search",
+            fix=fix or f"the model's own is {getattr(config, name, None)!r}",
+        ) from None

@@ -3,6 +3,7 @@
 from vitrail.decode.batching import BATCH_TOKENS, batches, in_batches, score_all, search_all
 from vitrail.decode.forced import score
 from vitrail.decode.hypothesis import Hypothesis, length_penalty
+from vitrail.decode.listener import SearchListener
 from vitrail.decode.search import search
 from vitrail.decode.step import ForcedModel, StepCache, StepModel
 
@@ -10,6 +11,7 @@ __all__ = [
     "BATCH_TOKENS",
     "ForcedModel",
     "Hypothesis",
+    "SearchListener",
     "StepCache",
     "StepModel",
     "batches",

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from vitrail.config import DecodeConfig
 from vitrail.decode.hypothesis import Hypothesis, ranked
+from vitrail.decode.listener import SearchListener
 from vitrail.decode.request import Request, refuse_broken
 from vitrail.decode.step import CacheT, StepModel
 from vitrail.errors import DecodeError
@@ -66,7 +67,9 @@ class Decision:
     filled_BW: Tensor  # False: there was nothing left to go on with
 
 
-def beam_search(model: StepModel[CacheT], request: Request, config: DecodeConfig) -> list[list[Hypothesis]]:
+def beam_search(
+    model: StepModel[CacheT], request: Request, config: DecodeConfig, listener: SearchListener | None = None
+) -> list[list[Hypothesis]]:
     """Every sentence's complete hypotheses, best first, at most `top_beams` of them."""
     complete: list[list[Hypothesis]] = [[] for _ in request.sources]
     live = Live.begin(len(request.sources))
@@ -84,6 +87,8 @@ def beam_search(model: StepModel[CacheT], request: Request, config: DecodeConfig
         done_B = is_last_B | ~decision.filled_BW[:, 0]
         if decision.set_aside_BC.any():
             done_B |= torch.tensor([len(complete[s]) >= config.beam_size for s in live.sentence_B.tolist()])
+        if listener is not None:
+            listener.searched(step, live, candidates, decision, done_B)
         if done_B.any():
             rows = (~done_B).nonzero().squeeze(1)
             if not len(rows):

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from vitrail.config import DecodeConfig
 from vitrail.decode.hypothesis import Hypothesis
+from vitrail.decode.listener import SearchListener
 from vitrail.decode.request import Request, refuse_broken
 from vitrail.decode.step import CacheT, StepModel
 from vitrail.errors import DecodeError
@@ -53,7 +54,9 @@ class Draws:
         return Draws(self.sentence_B[rows], self.ids_BWT[rows], self.log_probs_BWT[rows], self.ended_BW[rows])
 
 
-def sample(model: StepModel[CacheT], request: Request, config: DecodeConfig) -> list[list[Hypothesis]]:
+def sample(
+    model: StepModel[CacheT], request: Request, config: DecodeConfig, listener: SearchListener | None = None
+) -> list[list[Hypothesis]]:
     """`top_beams` independent draws for every sentence, in the order of their numbers."""
     drawn: list[list[Hypothesis]] = [[] for _ in request.sources]
     draws = Draws.begin(len(request.sources), config.top_beams)
@@ -72,7 +75,9 @@ def sample(model: StepModel[CacheT], request: Request, config: DecodeConfig) -> 
             log_probs_BWV, temperature=config.temperature, top_k=config.top_k, top_p=config.top_p
         )
         ids_BW = pick(chances_BWV, luck_BWT[draws.sentence_B, :, step - 1])
-        draws = draws.add(ids_BW, log_probs_BWV.gather(-1, ids_BW[..., None]).squeeze(-1))
+        before, draws = draws, draws.add(ids_BW, log_probs_BWV.gather(-1, ids_BW[..., None]).squeeze(-1))
+        if listener is not None:
+            listener.drew(step, before, draws, log_probs_BWV, chances_BWV)
 
         done_B = draws.ended_BW.all(1) | (request.limits_B[draws.sentence_B] <= step)
         if done_B.any():

@@ -9,6 +9,7 @@ import torch
 from vitrail.config import DecodeConfig
 from vitrail.decode.beam import beam_search
 from vitrail.decode.hypothesis import Hypothesis
+from vitrail.decode.listener import SearchListener
 from vitrail.decode.request import Request
 from vitrail.decode.sampling import sample
 from vitrail.decode.step import CacheT, StepModel
@@ -22,11 +23,12 @@ def search(
     forbidden: Sequence[int] = (),
     prefixes: Sequence[Sequence[int]] | None = None,
     max_positions: int | None = None,
+    listener: SearchListener | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate one batch: for each source row (EOS included) its hypotheses, best first, or its draws in order.
 
     `forbidden` are ids that never appear; `prefixes` are the ids that each translation begins with. No more than
-    `max_positions` ids are generated, whatever the source's length.
+    `max_positions` ids are generated, whatever the source's length. A `listener` is told of every step.
     """
     assert not getattr(model, "training", False), "a model in training mode drops out at random: call eval() first"
     if not sources:
@@ -40,4 +42,6 @@ def search(
         max_positions=max_positions,
     )
     with torch.inference_mode():
-        return sample(model, request, config) if config.sample else beam_search(model, request, config)
+        if config.sample:
+            return sample(model, request, config, listener)
+        return beam_search(model, request, config, listener)

@@ -1,0 +1,197 @@
+"""A trace as an object and as JSON, version 1. What every field means is written in docs/trace.md.
+
+Numbers that the model computed are float32, to the last bit: base64 of their little-endian bytes, so that -inf, which
+JSON does not know, survives like any other.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vitrail import __version__
+from vitrail.errors import TraceError, did_you_mean
+from vitrail.storage import write_text
+
+FORMAT = "vitrail-trace"
+VERSION = 1
+
+Array = NDArray[np.float32]
+Document = dict[str, Any]
+
+_COPY = "copy the file again, or record the sentence again"
+# What a trace must have for anyone to read it, and of which kind; what only some have is not listed.
+_SECTIONS: Mapping[str, Mapping[str, type]] = {
+    "model": {"name": str, "config": dict, "parameters": dict, "languages": list},
+    "source": {"text": str, "ids": list, "tokens": list, "words": list},
+    "target": {"text": str, "ids": list, "tokens": list, "words": list, "input_ids": list, "input_tokens": list},
+    "settings": {},
+    "what_if": {"heads_off": dict, "prefix": str},
+    "arrays": {},
+    "weights": {},
+    "search": {"kind": str, "steps": list, "results": list},
+}
+
+
+class Trace:
+    """One translation with everything that led to it: `trace["encoder.0.self_attention.weights"]` is an array.
+
+    `document` holds what the JSON holds, under the same names, with arrays in place of their encoding.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    def __getitem__(self, name: str) -> Array:
+        """What the model had under this name, without a batch axis."""
+        arrays: dict[str, Array] = self.document["arrays"]
+        if name not in arrays:
+            near = did_you_mean(name, arrays)
+            raise TraceError(
+                f"this trace holds nothing called '{name}'", where="trace[…]", fix=near or "trace.names() lists them"
+            )
+        return arrays[name]
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.source!r} → {self.text!r}, {len(self.names())} arrays>"
+
+    @property
+    def source(self) -> str:
+        """The sentence that was translated."""
+        return str(self.document["source"]["text"])
+
+    @property
+    def text(self) -> str:
+        """Its translation."""
+        return str(self.document["target"]["text"])
+
+    @property
+    def weights(self) -> dict[str, Array]:
+        """The model's own parameters that are in the trace, by their names in the model."""
+        return dict(self.document["weights"])
+
+    def names(self) -> list[str]:
+        """What `trace[name]` knows, in the order in which the model computed it."""
+        return list(self.document["arrays"])
+
+    def to_dict(self) -> Document:
+        """The trace as plain values, ready for JSON."""
+        return {"format": FORMAT, "version": VERSION, "vitrail": __version__, **_encode(self.document)}
+
+    @classmethod
+    def from_dict(cls, document: Document, *, where: str = "this trace") -> Trace:
+        """Read what `to_dict` gave; whatever cannot be a trace is refused with what is wrong and where in it."""
+        _check(document, where)
+        meta = ("format", "version", "vitrail")
+        return cls({key: _decode(value, key, where) for key, value in document.items() if key not in meta})
+
+    def to_json(self) -> str:
+        """The trace as a JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    def save(self, path: str | Path) -> None:
+        """Write the trace as a JSON file."""
+        write_text(Path(path), self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trace:
+        """Read a JSON file that `save` wrote."""
+        where = str(path)
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise TraceError("there is no such file", where=where, fix="check the path") from None
+        except OSError as error:
+            raise TraceError(f"cannot read it: {error.strerror}", where=where, fix="check its permissions") from None
+        except (ValueError, RecursionError) as error:
+            raise TraceError(f"this is not JSON in UTF-8: {error}", where=where, fix=_COPY) from None
+        return cls.from_dict(document, where=where)
+
+
+def encode_array(array: Array) -> Document:
+    """An array as JSON holds it."""
+    data = np.ascontiguousarray(array, dtype="<f4").tobytes()
+    return {"shape": list(array.shape), "data": base64.b64encode(data).decode("ascii")}
+
+
+def decode_array(value: Document, where: str) -> Array:
+    """The array that JSON held at this place."""
+    shape, data = value["shape"], value["data"]
+    if not isinstance(shape, list) or not all(isinstance(size, int) and size >= 0 for size in shape):
+        raise TraceError(f"the shape {shape!r} is no list of sizes", where=where, fix=_COPY)
+    try:
+        content = base64.b64decode(data, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise TraceError("the numbers are not in base64", where=where, fix=_COPY) from None
+    if len(content) != 4 * prod(shape):
+        raise TraceError(
+            f"there are {len(content):,} bytes for an array of {' × '.join(map(str, shape))} float32 numbers",
+            where=where,
+            fix=_COPY,
+        )
+    return np.frombuffer(content, dtype="<f4").reshape(shape).astype(np.float32)
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return encode_array(value)
+    if isinstance(value, dict):
+        return {key: _encode(inner) for key, inner in value.items()}
+    return value
+
+
+def _decode(value: Any, place: str, where: str) -> Any:
+    """Plain values as they are, and an array wherever something has a shape and data."""
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"shape", "data"}:
+        return decode_array(value, f"{where}, {place}")
+    return {key: _decode(inner, f"{place}.{key}", where) for key, inner in value.items()}
+
+
+def _check(document: object, where: str) -> None:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise TraceError("this is not a trace of vitrail", where=where, fix="give a file that `trace.save` wrote")
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise TraceError(f"the version is {version!r}, not a number", where=f"{where}, version", fix=_COPY)
+    if version > VERSION:
+        raise TraceError(
+            f"this trace has version {version} and was written by vitrail {document.get('vitrail', '?')}; "
+            f"this program ({__version__}) reads versions up to {VERSION}",
+            where=where,
+            fix="upgrade vitrail",
+        )
+    for name, fields in _SECTIONS.items():
+        section = document.get(name)
+        if not isinstance(section, dict):
+            _refuse(name, section, dict, where)
+        for field, kind in fields.items():
+            if not isinstance(section.get(field), kind):
+                _refuse(f"{name}.{field}", section.get(field), kind, where)
+    for name in ("arrays", "weights"):
+        for key, value in document[name].items():
+            if not isinstance(value, dict) or value.keys() != {"shape", "data"}:
+                raise TraceError(
+                    "an array with 'shape' and 'data' should stand here", where=f"{where}, {name}.{key}", fix=_COPY
+                )
+    if not isinstance(document.get("vocabulary"), list):
+        _refuse("vocabulary", document.get("vocabulary"), list, where)
+
+
+def _refuse(place: str, value: object, kind: type, where: str) -> NoReturn:
+    words: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
+    found = "nothing" if value is None else words.get(type(value), repr(value))
+    raise TraceError(
+        f"the trace is damaged: {words[kind]} should stand here, but there is {found}",
+        where=f"{where}, {place}",
+        fix=_COPY,
+    )

@@ -1,0 +1,157 @@
+"""Record one translation: the search with all its candidates, then one pass over its result with every tap open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from vitrail.config import DecodeConfig
+from vitrail.model import Tap, Transformer
+from vitrail.text import BOS, Tokenizers
+from vitrail.trace.format import Array, Document, Trace
+from vitrail.trace.search import SearchRecord
+from vitrail.trace.seen import seen_in_training
+from vitrail.trace.weights import (
+    as_array,
+    check_parts,
+    count_parameters,
+    embedding_rows,
+    encoded_size,
+    fitting_weights,
+    layer_weights,
+    norm_weights,
+)
+from vitrail.trace.words import word_numbers
+
+if TYPE_CHECKING:
+    from vitrail.translator import Translator
+
+MAX_MB = 4.0  # what a trace may grow to before it leaves the weights of layers out; 1 MB is a million bytes
+
+_WITHOUT_BATCH = ("source.position", "target.position")  # one table for all sentences
+
+
+def record(
+    translator: Translator,
+    text: str,
+    *,
+    to: str | None = None,
+    decode: DecodeConfig | None = None,
+    prefix: str = "",
+    heads_off: Mapping[str, Iterable[int]] | None = None,
+    reference: str | None = None,
+    layers: Sequence[str] | None = None,
+    max_mb: float = MAX_MB,
+) -> Trace:
+    """Translate `text` and write down everything that led to the best translation.
+
+    What if: `decode` replaces the model's own settings of the search, `prefix` is how the translation must begin,
+    `heads_off` switches attention heads off. `reference` is a translation to compare with, for the loss. `layers` are
+    those whose weights are included ("encoder.0", "output", "all"); unset, as many as keep the JSON below `max_mb`.
+    """
+    chosen = check_parts(translator.model, layers) if layers is not None else None
+    off = {name: sorted(set(heads)) for name, heads in (heads_off or {}).items()}
+    changed = translator.without_heads(off) if off else translator
+    config = decode or translator.config
+    searched = SearchRecord(config)
+    source, found = changed.search(text, to=to, decode=config, prefix=prefix, listener=searched)
+    target = list(found[0].row)
+    arrays = listen(changed.model, source, target)
+    tokenizers = translator.tokenizers
+    compared = _compare(changed, source, reference) if reference is not None else None
+    document: Document = {
+        "model": _describe(translator),
+        "source": {
+            "text": text,
+            "ids": source,
+            "tokens": tokenizers.source_tokens(source),
+            "words": word_numbers(tokenizers.source, source, len(tokenizers.languages)),
+        },
+        "target": {"text": tokenizers.decode(found[0].ids), **_target(tokenizers, target)},
+        "to": to if to is not None else translator.target_language,
+        "settings": config.model_dump(mode="json"),
+        "what_if": {"heads_off": off, "prefix": prefix},
+        "vocabulary": tokenizers.tokens(range(tokenizers.target.size)),
+        "arrays": arrays,
+        "weights": norm_weights(translator.model),
+        "weights_of": [],
+        "embeddings": embedding_rows(translator.model, source, _inputs(target)),
+        "search": searched.to_dict(found, tokenizers),
+        "reference": compared,
+        "probes": None,
+        "seen": seen_in_training(translator, source),
+    }
+    _add_weights(document, translator.model, chosen, round(max_mb * 1e6))
+    return Trace(document)
+
+
+def listen(model: Transformer, source: Sequence[int], target: Sequence[int]) -> dict[str, Array]:
+    """Everything a model says under its taps while it is led through a given target, without a batch axis."""
+    heard: dict[str, Array] = {}
+
+    def listener(name: str, value: Tensor) -> None:
+        heard[name] = as_array(value if name in _WITHOUT_BATCH else value[0])
+
+    device = next(model.parameters()).device
+    source_BS = torch.tensor([list(source)], device=device)
+    input_BT = torch.tensor([_inputs(target)], device=device)
+    with torch.inference_mode():
+        model.log_probs(source_BS, input_BT, tap=Tap(listener))
+    return heard
+
+
+def _inputs(target: Sequence[int]) -> list[int]:
+    """What the decoder is fed: the target one place to the right."""
+    return [BOS, *target[:-1]]
+
+
+def _target(tokenizers: Tokenizers, row: Sequence[int]) -> dict[str, Any]:
+    return {
+        "ids": list(row),
+        "tokens": tokenizers.tokens(row),
+        "words": word_numbers(tokenizers.target, row, len(tokenizers.languages)),
+        "input_ids": _inputs(row),
+        "input_tokens": tokenizers.tokens(_inputs(row)),
+    }
+
+
+def _compare(translator: Translator, source: Sequence[int], reference: str) -> dict[str, Any]:
+    """The model's predictions for a translation by a person, fed to it word by word whatever it would have said."""
+    row = translator.target_row(reference)
+    heard = listen(translator.model, source, row)
+    folder = translator.folder
+    return {
+        "text": reference,
+        **_target(translator.tokenizers, row),
+        "label_smoothing": folder.config.train.label_smoothing if folder is not None else 0.0,
+        "logits": heard["logits"],
+        "log_probs": heard["log_probs"],
+    }
+
+
+def _describe(translator: Translator) -> dict[str, Any]:
+    return {
+        "name": translator.name,
+        "config": translator.model.config.model_dump(mode="json"),
+        "parameters": count_parameters(translator.model),
+        "languages": list(translator.languages),
+        "source_vocabulary": translator.tokenizers.source.size,
+        "target_vocabulary": translator.tokenizers.target.size,
+    }
+
+
+def _add_weights(document: Document, model: Transformer, chosen: Sequence[str] | None, max_bytes: int) -> None:
+    if chosen is None:
+        plain = {key: value for key, value in document.items() if key not in ("arrays", "weights")}
+        bare = Trace({**plain, "arrays": {}, "weights": {}}).to_json()
+        stored = {**document["arrays"], **document["weights"]}
+        used = len(bare.encode()) + sum(encoded_size(name, array.size) for name, array in stored.items())
+        found = fitting_weights(model, max_bytes - used)
+    else:
+        found = {part: layer_weights(model, part) for part in chosen}
+    for weights in found.values():
+        document["weights"] |= weights
+    document["weights_of"] = list(found)

@@ -1,0 +1,39 @@
+"""Whether a sentence was in the training data, where that data is still beside the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vitrail.data import Prepared
+from vitrail.data.shards import Shard
+from vitrail.errors import FolderError
+
+if TYPE_CHECKING:
+    from vitrail.translator import Translator
+
+DATA = "data"  # in a run's folder, unless [data] prepared names another
+
+
+def seen_in_training(translator: Translator, source: Sequence[int]) -> str | None:
+    """`training` if this source row, its language symbol included, was trained on, else `held out`; None: unknown."""
+    folder = translator.folder
+    if folder is None:
+        return None
+    named = folder.config.data.prepared
+    try:
+        prepared = Prepared.open(Path(named) if named is not None else folder.path / DATA)
+    except FolderError:
+        return None  # a model that travelled without its data
+    row = np.array(source)
+    return "training" if any(_contains(shard, row) for shard in prepared.train) else "held out"
+
+
+def _contains(shard: Shard, row: np.ndarray) -> bool:
+    starts = shard.index["start"][shard.index["source"] == len(row)].astype(np.int64)
+    for place, token in enumerate(row):  # each word leaves fewer to compare
+        starts = starts[shard.tokens[starts + place] == token]
+    return len(starts) > 0

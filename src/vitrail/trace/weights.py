@@ -1,0 +1,127 @@
+"""Which of a model's parameters go into a trace: those of the layers that are asked for, or as many as fit.
+
+The gains and biases of every norm are always there, and so are the embeddings of the words that occur: they are small,
+and with them most steps can be checked. A *part* is a layer, `encoder.0`, or `output`, the final linear layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from vitrail.errors import TraceError, did_you_mean
+from vitrail.model import Transformer
+from vitrail.trace.format import Array
+
+OUTPUT = "output"
+ALL = "all"
+
+
+def parts_of(model: Transformer) -> list[str]:
+    """What can be asked for: the layers from the bottom up, then the output layer."""
+    stacks = (("encoder", model.encoder), ("decoder", model.decoder))
+    return [f"{name}.{number}" for name, stack in stacks for number in range(len(stack.layers))] + [OUTPUT]
+
+
+def check_parts(model: Transformer, asked: Sequence[str]) -> list[str]:
+    """The parts that are asked for, in the model's order; `all` is all of them."""
+    known = parts_of(model)
+    for part in asked:
+        if part not in (*known, ALL):
+            near = did_you_mean(part, [*known, ALL])
+            raise TraceError(
+                f"this model has no layer '{part}'",
+                where="layers",
+                fix=f"{f'{near} ' if near else ''}It has {', '.join(known)}; 'all' is all of them",
+            )
+    return known if ALL in asked else [part for part in known if part in asked]
+
+
+def layer_weights(model: Transformer, part: str) -> dict[str, Array]:
+    """Every parameter of one part, by its name in the model."""
+    check_parts(model, [part])
+    names = _output_names(model) if part == OUTPUT else _layer_names(model, part)
+    held = model.state_dict()
+    return {name: as_array(held[name]) for name in names}
+
+
+def norm_weights(model: Transformer) -> dict[str, Array]:
+    """The gain and bias of every layer norm."""
+    norms = [name for name, module in model.named_modules() if isinstance(module, nn.LayerNorm)]
+    return {
+        f"{norm}.{name}": as_array(parameter)
+        for norm in norms
+        for name, parameter in model.get_submodule(norm).named_parameters()
+    }
+
+
+def embedding_rows(model: Transformer, source_ids: Sequence[int], target_ids: Sequence[int]) -> dict[str, Any]:
+    """The rows of both embedding tables, not scaled, for the ids that occur."""
+
+    def rows(table_VD: Tensor, ids: Sequence[int]) -> dict[str, Any]:
+        chosen = sorted(set(ids))
+        return {"ids": chosen, "rows": as_array(table_VD[chosen])}
+
+    embeddings = model.embeddings
+    return {
+        "source": rows(embeddings.source_table_VD(), source_ids),
+        "target": rows(embeddings.target_table_VD(), target_ids),
+    }
+
+
+def fitting_weights(model: Transformer, room: int) -> dict[str, dict[str, Array]]:
+    """The weights of as many parts, from the bottom up, as fit into `room` bytes of JSON; possibly none."""
+    found: dict[str, dict[str, Array]] = {}
+    full = False  # a layer is not left out for a smaller one above it
+    for part in parts_of(model):
+        names = _output_names(model) if part == OUTPUT else _layer_names(model, part)
+        size = sum(encoded_size(name, model.state_dict()[name].numel()) for name in names)
+        full = full or size > room
+        if full and part != OUTPUT:
+            continue
+        if size <= room:
+            found[part] = layer_weights(model, part)
+            room -= size
+    return found
+
+
+def encoded_size(name: str, numbers: int) -> int:
+    """About how many bytes of JSON an array takes: four thirds of its own, and its name and shape."""
+    return 4 * ((4 * numbers + 2) // 3) + len(name) + 60
+
+
+def count_parameters(model: Transformer) -> dict[str, Any]:
+    """How many numbers were learned: in all, in the embeddings, and in each part by its name."""
+    parts: dict[str, int] = {}
+    for name, parameter in model.named_parameters():
+        place = name.replace(".layers.", ".").split(".")
+        if place[0] in ("encoder", "decoder"):
+            # encoder.0.self_attention.query.weight counts for encoder.0 and for encoder.0.self_attention
+            for depth in (2, 3):
+                if place[1].isdigit() or depth == 2:
+                    part = ".".join(place[:depth])
+                    parts[part] = parts.get(part, 0) + parameter.numel()
+        else:
+            parts[place[0]] = parts.get(place[0], 0) + parameter.numel()
+    total = sum(parameter.numel() for parameter in model.parameters())
+    return {"total": total, "embeddings": parts.get("embeddings", 0), "parts": parts}
+
+
+def as_array(values: Tensor) -> Array:
+    """A tensor as an array of its own."""
+    return np.array(values.detach().float().cpu().numpy(), dtype=np.float32)
+
+
+def _layer_names(model: Transformer, part: str) -> list[str]:
+    stack, _, number = part.partition(".")
+    return [name for name in model.state_dict() if name.startswith(f"{stack}.layers.{number}.")]
+
+
+def _output_names(model: Transformer) -> list[str]:
+    """The parameters behind the logits: the table, under whichever name it is shared, and the bias if there is one."""
+    table_VD = model.embeddings.output_table_VD()
+    names = [name for name, parameter in model.named_parameters() if parameter is table_VD]
+    return names + ([] if model.output_bias is None else ["output_bias"])
