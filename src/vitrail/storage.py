@@ -27,6 +27,8 @@ def explained(path: Path) -> Iterator[None]:
     """Turn the system's refusal to write at `path` into words that help."""
     try:
         yield
+    except BrokenPipeError:
+        raise  # nobody refused: whoever was reading went away
     except OSError as error:
         if error.errno in _FULL:
             raise StorageError(
@@ -42,6 +44,7 @@ def explained(path: Path) -> Iterator[None]:
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """A temporary name to write to; it becomes `path` in one step when the block ends well, and vanishes otherwise."""
+    path = path.resolve()  # what a link points to is replaced, not the link
     partial = path.with_name(f".{path.name}{PARTIAL}")
     with explained(path):
         try:
@@ -58,6 +61,7 @@ def new_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """The same for a folder: complete under its name, or not there at all. A folder that was there is replaced."""
+    path = path.resolve()
     partial = path.with_name(f".{path.name}{PARTIAL}")
     with explained(path):
         try:
@@ -95,7 +99,10 @@ def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
     from safetensors.torch import save_file
 
     try:
+        path.touch()
+        mode = path.stat().st_mode  # safetensors would let nobody else read the file, whatever the user's umask says
         save_file(tensors, path)
+        path.chmod(mode)
     except SafetensorError as error:
         code = re.search(r"os error (\d+)", str(error))
         if code is None:

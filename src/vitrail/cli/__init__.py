@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
+import warnings
+from pathlib import Path
+from typing import Any, TextIO
 
-import click
 import typer
 
 from vitrail.cli.average import average
@@ -18,11 +21,11 @@ from vitrail.cli.score import score
 from vitrail.cli.train import train
 from vitrail.cli.translate import translate
 from vitrail.errors import VitrailError
+from vitrail.storage import explained
 
 app = typer.Typer(
     name="vitrail",
     help="Train a translator from two text files, translate with it, and see through it.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,29 +33,62 @@ app = typer.Typer(
 for command in (demo, train, translate, evaluate, score, prepare, average, info):
     app.command()(command)
 
+# typer brings its own click, or takes the one that is installed, by its version: its errors are known by their family.
+_UsageError: Any = typer.BadParameter.__bases__[0]
+
 
 def main() -> None:
     """Run a command; whatever the user got wrong ends in a few lines and exit code 2, never in a traceback."""
+    warnings.showwarning = _show_warning
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What we read is UTF-8, whatever the terminal's language, and so is what we write. Names of files may be worse.
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     try:
-        code = app(standalone_mode=False)
+        code = _run(sys.argv[1:] or ["--help"])
     except VitrailError as error:
         print(f"error: {error}", file=sys.stderr)
         code = error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show(file=sys.stdout)
-        code = 0
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        print("interrupted", file=sys.stderr)
+    except (KeyboardInterrupt, typer.Abort):
         code = 130
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more on closing it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except Exception:
         traceback.print_exc()
         print("error: this is a fault in vitrail, not in what you did", file=sys.stderr)
         code = 1
+    _close_output()
     sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    """The command's exit code, where it has one."""
+    try:
+        code = app(arguments, prog_name="vitrail", standalone_mode=False)
+        with explained(Path("standard output")):
+            sys.stdout.flush()
+    except _UsageError as error:
+        command = error.ctx.command_path if error.ctx is not None else "vitrail"
+        raise VitrailError(
+            error.format_message().rstrip("."), where="the command line", fix=f"see `{command} --help`"
+        ) from None
+    except (BrokenPipeError, SystemExit):  # typer makes the second out of the first
+        return 0  # whoever read our output has seen enough
+    return code or 0
+
+
+def _close_output() -> None:
+    """Give up output that nobody takes: Python would complain about it once more at the very end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning is a line for the user, not a place in our code."""
+    print(f"warning: {message}", file=sys.stderr)

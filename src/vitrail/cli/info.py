@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from vitrail.folder import ModelFolder
 
 
 def info(
@@ -23,41 +26,55 @@ def info(
         for token_id in range(target.size):
             print(f"{token_id}\t{target.token(token_id)}")
         return
-    facts = describe(folder.path)
+    facts = describe(folder)
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
-    else:
-        width = max(map(len, facts))
-        for name, value in facts.items():
-            print(f"{name:<{width}}  {value:,}" if isinstance(value, int) else f"{name:<{width}}  {value}")
+        return
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        print(f"{name:<{width}}  {_printed(value)}")
 
 
-def describe(path: Path) -> dict[str, object]:
+def describe(folder: ModelFolder) -> dict[str, object]:
     """The facts about a model folder, each under its name."""
-    from vitrail.folder import ModelFolder
     from vitrail.train import LOG, list_steps, read_log
 
-    folder = ModelFolder.open(path)
     shape, tokenizers = folder.config.model, folder.tokenizers
-    model = folder.new_model()
-    facts: dict[str, object] = {
-        "folder": str(path),
-        "layers": f"{shape.encoder_layers} encoder + {shape.decoder_layers} decoder",
+    looks = [event for event in read_log(folder.path / LOG) if event["event"] == "validation"]
+    best = min(looks, key=lambda look: look["loss"], default=None)
+    return {
+        "folder": str(folder.path),
+        "encoder_layers": shape.encoder_layers,
+        "decoder_layers": shape.decoder_layers,
         "d_model": shape.d_model,
-        "heads": shape.heads if shape.kv_heads == shape.heads else f"{shape.heads} ({shape.kv_heads} key-value)",
+        "heads": shape.heads,
+        "kv_heads": shape.kv_heads,
         "d_k": shape.d_k,
         "d_ff": shape.d_ff,
         "norm": shape.norm,
         "positions": shape.positions,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "vocabulary": f"{tokenizers.target.kind}, {tokenizers.source.size:,} source, {tokenizers.target.size:,} target",
-        "languages": ", ".join(tokenizers.languages) or "one direction",
-        "weights": "ready" if folder.has_weights else "none yet",
-        "checkpoints": ", ".join(str(step) for step in list_steps(path)) or "none",
+        "parameters": sum(parameter.numel() for parameter in folder.new_model().parameters()),
+        "vocabulary": tokenizers.target.kind,
+        "source_vocabulary": tokenizers.source.size,
+        "target_vocabulary": tokenizers.target.size,
+        "languages": list(tokenizers.languages),
+        "has_weights": folder.has_weights,
+        "checkpoints": list_steps(folder.path),
+        "best_validation": best and {name: best[name] for name in ("step", "loss", "bleu")},
     }
-    looks = [event for event in read_log(path / LOG) if event["event"] == "validation"]
-    if looks:
-        best = min(looks, key=lambda look: look["loss"])
-        bleu = f", BLEU {best['bleu']:.1f}" if best["bleu"] is not None else ""
-        facts["best validation"] = f"loss {best['loss']:.3f}{bleu} at step {best['step']}"
-    return facts
+
+
+def _printed(value: object) -> str:
+    if value is None or value == []:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_printed(part)}" for name, part in value.items())
+    return str(value)

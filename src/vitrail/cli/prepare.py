@@ -23,10 +23,13 @@ def prepare(
     from vitrail.config import load_config
     from vitrail.data import prepare as prepare_data
 
-    files = {"data.source": source, "data.target": target}
-    overrides = [f"{key}='{path}'" for key, path in files.items() if path is not None]
-    overrides += ["data.strict=true"] if strict else []
-    config = load_config(recipe, overrides=[*overrides, *(changes or [])])
+    options = {
+        "data.source": source and str(source),
+        "data.target": target and str(target),
+        "data.strict": strict or None,
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    config = load_config(recipe, given=given, overrides=changes or [])
     with progressing() as progress:
         prepared = prepare_data(config.data, out, seed=config.train.seed, report=progress.working)
         for line in prepared.report.lines():

@@ -27,16 +27,16 @@ def train(
     ] = None,
 ) -> None:
     """Train a translator. Stop it with Ctrl-C, run the same command again, and it goes on."""
-    files = {
-        "data.source": source,
-        "data.target": target,
-        "data.validation_source": validation_source,
-        "data.validation_target": validation_target,
+    options = {
+        "data.source": source and str(source),
+        "data.target": target and str(target),
+        "data.validation_source": validation_source and str(validation_source),
+        "data.validation_target": validation_target and str(validation_target),
+        "data.strict": strict or None,
+        "model.preset": preset,
     }
-    overrides = [f"{key}='{path}'" for key, path in files.items() if path is not None]
-    overrides += [f"model.preset={preset}"] if preset is not None else []
-    overrides += ["data.strict=true"] if strict else []
-    run(load_config(recipe, overrides=[*overrides, *(changes or [])]), out)
+    given = {key: value for key, value in options.items() if value is not None}
+    run(load_config(recipe, given=given, overrides=changes or []), out)
 
 
 def run(config: Config, out: Path) -> None:

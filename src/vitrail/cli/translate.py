@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -65,7 +64,7 @@ def translate(
         "seed": seed,
     }
     decode = change_settings(translator.config, {key: value for key, value in given.items() if value is not None})
-    with _warnings_as_lines(), _writer(output_file) as out:
+    with _writer(output_file) as out:
         if text is not None:
             _write(out, [translator.translate(text, to=to, decode=decode, prefix=prefix)], style, alternatives=True)
         else:
@@ -83,7 +82,7 @@ def _write(out: TextIO, translations: Iterable[Translation], style: Format, *, a
             print(json.dumps(translation.to_dict(), ensure_ascii=False), file=out, flush=True)
         elif alternatives and len(translation.alternatives) > 1:
             for other in translation.alternatives:
-                print(f"{other.score:.4f}\t{other.text}", file=out)
+                print(f"{other.score:.4f}\t{_one_line(other.text)}", file=out)
         else:
             print(_one_line(translation.text), file=out, flush=True)
 
@@ -105,34 +104,19 @@ def _lines(input_file: Path | None) -> tuple[Iterator[str], int]:
 
 @contextmanager
 def _writer(output_file: Path | None) -> Iterator[TextIO]:
+    from vitrail.storage import explained, new_file
+
     if output_file is None:
-        yield sys.stdout
-        return
-    from vitrail.storage import new_file
-
-    with new_file(output_file) as partial, partial.open("w", encoding="utf-8") as out:
-        yield out
-        out.flush()
-
-
-@contextmanager
-def _warnings_as_lines() -> Iterator[None]:
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        print(f"warning: {message}", file=sys.stderr)
-
-    before = warnings.showwarning
-    warnings.showwarning = show
-    try:
-        yield
-    finally:
-        warnings.showwarning = before
+        with explained(Path("standard output")):
+            yield sys.stdout
+    elif output_file.exists() and not output_file.is_file():
+        # A folder says so now, not when the work is done; a device or a pipe is written to, not replaced.
+        with explained(output_file), output_file.open("w", encoding="utf-8") as out:
+            yield out
+    else:
+        with new_file(output_file) as partial, partial.open("w", encoding="utf-8") as out:
+            yield out
+            out.flush()
 
 
 def _counted(translations: Iterator[Translation], *, show: bool) -> Iterator[Translation]:

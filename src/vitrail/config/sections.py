@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from vitrail.config.presets import PRESETS
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
-Rate = Annotated[float, Field(gt=0)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]  # as many as torch takes
 # A language's name becomes part of a symbol, `<2fr>`, so it must stay one short word.
 Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,15}$")]
+
+
+def _nameable(text: str) -> str:
+    # A name that is not UTF-8, which Python holds as halves of characters, could not be written into config.toml.
+    if not text or "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError(f"{text!r} cannot be the name of a file|give a path, in UTF-8")
+    return text
+
+
+File = Annotated[str, AfterValidator(_nameable)]
 
 
 def _is_positive(value: object) -> bool:
@@ -95,9 +106,9 @@ class ModelConfig(Section):
 class CorpusConfig(Section):
     """One corpus: a pair of files, or one file of pairs (TSV or JSON lines), or the phrasebook in the box."""
 
-    source: str | None = None
-    target: str | None = None
-    pairs: str | None = None  # .tsv or .jsonl, plain, .gz or .xz
+    source: File | None = None
+    target: File | None = None
+    pairs: File | None = None  # .tsv or .jsonl, plain, .gz or .xz
     builtin: Literal["phrasebook"] | None = None
     source_language: Language | None = None
     target_language: Language | None = None
@@ -122,19 +133,19 @@ class CorpusConfig(Section):
 class DataConfig(Section):
     """What to learn from: corpora, the vocabulary made of them, and what is left out."""
 
-    source: str | None = None
-    target: str | None = None
-    pairs: str | None = None
+    source: File | None = None
+    target: File | None = None
+    pairs: File | None = None
     source_language: Language | None = None
     target_language: Language | None = None
-    validation_source: str | None = None
-    validation_target: str | None = None
-    validation_pairs: str | None = None
+    validation_source: File | None = None
+    validation_target: File | None = None
+    validation_pairs: File | None = None
     corpora: tuple[CorpusConfig, ...] = Field(default=(), strict=False)  # several, instead of source and target
     validation: tuple[CorpusConfig, ...] = Field(default=(), strict=False)
-    prepared: str | None = None  # a folder that `vitrail prepare` wrote
+    prepared: File | None = None  # a folder that `vitrail prepare` wrote
     vocabulary: Literal["bpe", "unigram", "word"] = "bpe"
-    vocabulary_size: Positive = 8000
+    vocabulary_size: Annotated[int, Field(ge=1, le=1_000_000)] = 8000
     joint: bool = True  # one vocabulary for both sides
     max_length: Positive = 200  # tokens; longer pairs are left out
     max_ratio: Rate = 4.0  # longer side / shorter side, where the longer has 10 tokens or more
@@ -208,7 +219,7 @@ class TrainConfig(Section):
     samples: Count = 3  # validation sentences translated and shown
     bleu_sentences: Count = 200  # validation sentences translated for BLEU; 0: only the loss
     log_every: Positive = 50
-    seed: Count = 1
+    seed: Seed = 1
     threads: Positive | None = None  # unset: torch's choice
 
     @model_validator(mode="after")
@@ -243,10 +254,10 @@ class DecodeConfig(Section):
     penalty: Literal["length", "gnmt"] = "length"
     max_extra: Count = 50  # how many tokens longer than its source a translation may be
     sample: bool = False  # draw instead of search
-    temperature: Rate = 1.0
+    temperature: Annotated[float, Field(ge=0.01, le=100)] = 1.0
     top_k: Count = 0  # draw from the k best only; 0: from all
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # draw from the smallest set with this probability
-    seed: Count = 1
+    seed: Seed = 1
 
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
@@ -273,10 +284,10 @@ class Config(Section):
                 "model.tie_embeddings = 'all' cannot go with data.joint = false"
                 "|two vocabularies cannot share one table: set model.tie_embeddings = 'target' or 'none'"
             )
-        longest = self.data.max_length + 2  # with a language symbol and <eos>
-        if self.model.positions == "learned" and longest > self.model.max_positions:
+        longest, known = self.data.max_length + 2, self.model.max_positions  # a row has a language symbol and <eos>
+        if self.model.positions == "learned" and longest > known:
             raise ValueError(
-                f"model.max_positions = {self.model.max_positions} cannot go with data.max_length = {self.data.max_length}"
-                f"|a row may have {longest} tokens: set model.max_positions = {longest} or more, or a smaller max_length"
+                f"model.max_positions = {known} cannot go with data.max_length = {self.data.max_length}"
+                f"|set model.max_positions = {longest} or more, or a smaller data.max_length"
             )
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,12 +16,24 @@ from vitrail.errors import ConfigError, did_you_mean
 FORMAT = 1
 
 
-def load_config(path: Path | None, *, overrides: Iterable[str] = ()) -> Config:
-    """The settings in a TOML file (none: the defaults), with `section.key=value` changes on top."""
+def load_config(
+    path: Path | None, *, given: Mapping[str, object] | None = None, overrides: Iterable[str] = ()
+) -> Config:
+    """The settings in a TOML file (none: the defaults), with values given by `section.key` on top.
+
+    `overrides` are the same as text, `section.key=value`, read as TOML, and have the last word.
+    """
     table = read_toml(path) if path is not None else {}
     where = str(path) if path is not None else "the command line"
+    for key, value in (given or {}).items():
+        _put(table, key, value)
     for change in overrides:
-        _apply(table, change)
+        key, sign, text = change.partition("=")
+        if not sign or key.count(".") != 1:
+            raise ConfigError(
+                f"cannot read the change '{change}'", where="--set", fix="write it as section.key=value, train.seed=2"
+            )
+        _put(table, key.strip(), _value(text.strip()))
     return parse_config(table, where=where)
 
 
@@ -62,18 +74,12 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"this is not TOML: {error}", where=str(path), fix="see recipes/recipe.toml") from None
 
 
-def _apply(table: dict[str, Any], change: str) -> None:
-    key, sign, text = change.partition("=")
-    parts = key.strip().split(".")
-    if not sign or len(parts) != 2:
-        raise ConfigError(
-            f"cannot read the change '{change}'", where="--set", fix="write it as section.key=value, train.seed=2"
-        )
-    section, name = parts
+def _put(table: dict[str, Any], key: str, value: object) -> None:
+    section, _, name = key.partition(".")
     held = table.setdefault(section, {})
     if not isinstance(held, dict):
         raise ConfigError(f"'{section}' is not a section", where="--set", fix="write section.key=value")
-    held[name] = _value(text.strip())
+    held[name] = value
 
 
 def _value(text: str) -> Any:
@@ -99,7 +105,8 @@ def _explain(error: ValidationError, where: str) -> NoReturn:
     what = f"'{path[-1]}' is {first['input']!r}: {_lower(first['msg'])}" if path else _lower(first["msg"])
     options = first.get("ctx", {}).get("expected")
     near = did_you_mean(str(first["input"]), str(options).replace("'", "").replace(" or ", ", ").split(", "))
-    raise ConfigError(what, where=place, fix=near if options else None) from None
+    fix = near if options and near else "recipes/recipe.toml explains every key, with its default"
+    raise ConfigError(what, where=place, fix=fix) from None
 
 
 def _keys_at(path: list[str]) -> list[str]:
