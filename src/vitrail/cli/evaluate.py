@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from vitrail.translator import Translator
 
 
 def evaluate(
@@ -23,26 +26,35 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
 ) -> None:
     """Translate a test set and compare with its references, through sacrebleu, on raw text."""
-    from vitrail.cli.progress import progressing
-    from vitrail.data import read_sentences
-    from vitrail.evaluate import compare, measure
+    from vitrail.data import read_aligned, read_sentences
+    from vitrail.evaluate import check_aligned, check_tokenizer, compare, measure
     from vitrail.translator import load
 
-    sources, references = list(read_sentences(source)), list(read_sentences(reference))
+    # Everything that can be wrong is looked at before the work begins.
+    check_tokenizer(tokenize)
+    sources, references = read_aligned(source, reference)
+    translator = load(model)
+    other = None if against is None else list(read_sentences(against)) if against.is_file() else load(against)
+    if isinstance(other, list):
+        check_aligned(other, references, name=f"{against}, {reference}")
 
-    def translations_of(path: Path) -> list[str]:
-        if path.is_file():
-            return list(read_sentences(path))
-        with progressing() as progress:
-            translator = load(path)
-            done = translator.translate(sources, to=to, beam_size=beam_size, report=progress.working)
-        return [translation.text for translation in done]
-
-    translations = translations_of(model)
-    if against is None:
+    translations = _translations(translator, sources, to, beam_size)
+    if other is None:
         report = measure(translations, references, tokenize=tokenize, lowercase=lowercase)
         print(json.dumps(report.to_dict()) if as_json else report)
-    else:
-        systems = {str(model): translations, str(against): translations_of(against)}
-        comparison = compare(systems, references, tokenize=tokenize, lowercase=lowercase)
-        print(json.dumps(comparison.to_dict()) if as_json else comparison)
+        return
+    others = other if isinstance(other, list) else _translations(other, sources, to, beam_size)
+    systems = {str(model): translations, str(against): others}
+    comparison = compare(systems, references, tokenize=tokenize, lowercase=lowercase)
+    print(json.dumps(comparison.to_dict()) if as_json else comparison)
+
+
+def _translations(translator: Translator, sources: list[str], to: str | None, beam_size: int | None) -> list[str]:
+    from vitrail.cli.progress import progressing
+
+    with progressing() as progress:
+        done = translator.translate(sources, to=to, beam_size=beam_size, on_unknown="skip", report=progress.working)
+        left_empty = sum(bool(translation.unknown) for translation in done)
+        if left_empty:
+            progress.say(f"warning: {left_empty:,} lines are left empty: they have words that the model does not know")
+    return [translation.text for translation in done]

@@ -15,9 +15,9 @@ def score(
     to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
 ) -> None:
     """Print, for every pair, the log-probability of the target given the source: the sum over its tokens."""
-    from vitrail.data import read_sentences
+    from vitrail.data import read_aligned
     from vitrail.translator import load
 
-    sources, targets = list(read_sentences(source)), list(read_sentences(target))
+    sources, targets = read_aligned(source, target)
     for log_probability in load(model).score(sources, targets, to=to):
         print(f"{log_probability:.6f}")

@@ -5,7 +5,7 @@ from vitrail.data.corpora import PHRASEBOOK_HELD_OUT, PHRASEBOOK_PAIRS, Corpus, 
 from vitrail.data.filters import FilterReport, LeftOut, Reason
 from vitrail.data.prepare import prepare
 from vitrail.data.prepared import Prepared
-from vitrail.data.sentences import read_sentences, sentences_from
+from vitrail.data.sentences import read_aligned, read_sentences, sentences_from
 from vitrail.data.shards import Shard
 from vitrail.data.validation import ValidationSet
 
@@ -24,6 +24,7 @@ __all__ = [
     "Shard",
     "ValidationSet",
     "prepare",
+    "read_aligned",
     "read_sentences",
     "sentences_from",
 ]

@@ -23,7 +23,7 @@ def read_lines(path: Path) -> Iterator[str | None]:
     with _open(path) as stream:
         try:
             for number, line in enumerate(stream):
-                yield decode_line(_after_mark(line, path) if number == 0 else line)
+                yield decode_line(after_mark(line, str(path)) if number == 0 else line)
         except EOFError:
             raise _damaged(path, "it ends too early, as if it had been cut off") from None
         except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
@@ -45,10 +45,10 @@ def decode_line(line: bytes) -> str | None:
         return None
 
 
-def _after_mark(line: bytes, path: Path) -> bytes:
+def after_mark(line: bytes, name: str) -> bytes:
     """The first line without the mark that some editors put before it."""
     if line.startswith(_UTF16_MARKS):
-        raise DataError("this is UTF-16, not UTF-8", where=str(path), fix="save it as UTF-8")
+        raise DataError("this is UTF-16, not UTF-8", where=name, fix="save it as UTF-8")
     return line.removeprefix(_UTF8_MARK)
 
 

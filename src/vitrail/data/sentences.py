@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from vitrail.data.reading import decode_line, read_lines
+from vitrail.data.alignment import misaligned
+from vitrail.data.reading import after_mark, decode_line, read_lines
 from vitrail.errors import DataError
 
 
@@ -15,9 +16,18 @@ def read_sentences(path: Path) -> Iterator[str]:
     return _readable(read_lines(path), str(path))
 
 
+def read_aligned(source: Path, target: Path) -> tuple[list[str], list[str]]:
+    """The lines of two files that go line by line."""
+    sources, targets = list(read_sentences(source)), list(read_sentences(target))
+    if len(sources) != len(targets):
+        raise misaligned(source, target)
+    return sources, targets
+
+
 def sentences_from(stream: BinaryIO, name: str) -> Iterator[str]:
     """The lines of a stream, standard input for one."""
-    return _readable((decode_line(line) for line in stream), name)
+    lines = (after_mark(line, name) if number == 0 else line for number, line in enumerate(stream))
+    return _readable((decode_line(line) for line in lines), name)
 
 
 def _readable(lines: Iterable[str | None], name: str) -> Iterator[str]:

@@ -73,13 +73,13 @@ def bleu(
 ) -> float:
     """BLEU alone, without an interval: quick enough to follow a training run."""
     check_aligned(hypotheses, references, name="the translations")
-    _check_tokenizer(tokenize)
+    check_tokenizer(tokenize)
     return float(BLEU(tokenize=tokenize, lowercase=lowercase).corpus_score(hypotheses, [references]).score)
 
 
 def sacrebleu_metrics(references: Sequence[str], *, tokenize: str, lowercase: bool) -> dict[str, Metric]:
     """sacrebleu's metrics, ready to score any number of systems against these references."""
-    _check_tokenizer(tokenize)
+    check_tokenizer(tokenize)
     return {
         "BLEU": BLEU(tokenize=tokenize, lowercase=lowercase, references=[references]),
         "CHRF": CHRF(lowercase=lowercase, references=[references]),
@@ -106,7 +106,8 @@ def _measure(metric: Metric, hypotheses: Sequence[str], resamples: int) -> Measu
     )
 
 
-def _check_tokenizer(tokenize: str) -> None:
+def check_tokenizer(tokenize: str) -> None:
+    """Refuse a tokenizer that sacrebleu does not have, or would have to download."""
     if tokenize not in TOKENIZERS:
         known = f"known here: {', '.join(TOKENIZERS)}"
         if tokenize in BLEU.TOKENIZERS:

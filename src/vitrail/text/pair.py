@@ -19,6 +19,7 @@ from vitrail.text.words import WordVocabulary
 VocabularyKind = Literal["bpe", "unigram", "word"]
 
 DESCRIPTION = "tokenizer.json"
+_TO = "the target language (to)"
 
 
 @dataclass(frozen=True)
@@ -118,11 +119,17 @@ class Tokenizers:
             return []
         choices = f"choose one of: {', '.join(self.languages)}"
         if to is None:
-            raise TextError("this model translates into several languages", fix=choices)
+            raise TextError("this model translates into several languages", where=_TO, fix=choices)
         if self.languages:
             near = did_you_mean(to, self.languages)
-            raise TextError(f"this model does not translate into '{to}'", fix=f"{near} {choices}" if near else choices)
-        raise TextError(f"'{to}' was asked for, but this model knows one language only", fix="leave the language out")
+            raise TextError(
+                f"this model does not translate into '{to}'",
+                where=_TO,
+                fix=f"{near} {choices}" if near else choices,
+            )
+        raise TextError(
+            f"'{to}' was asked for, but this model knows one language only", where=_TO, fix="leave the language out"
+        )
 
 
 def _learn(texts: Iterable[str], kind: VocabularyKind, size: int, languages: Sequence[str]) -> Tokenizer:
