@@ -44,7 +44,7 @@ class ModelFolder:
     @classmethod
     def open(cls, path: Path) -> ModelFolder:
         """Read a folder, weights apart, and check all of it."""
-        files = _read_manifest(path)
+        files = read_manifest(path)
         for name, accepted in files.items():
             _check(path / name, accepted)
         try:
@@ -136,7 +136,8 @@ def load_weights(model: Transformer, path: Path) -> None:
 RESTORE = "copy the whole folder again from where it was whole; files of two models cannot be mixed"
 
 
-def _read_manifest(path: Path) -> dict[str, list[str]]:
+def read_manifest(path: Path) -> dict[str, list[str]]:
+    """The files of a model folder, each with the checksums that it may have."""
     if not path.is_dir():
         what = "this is a file, not a model folder" if path.exists() else "there is no such folder"
         raise FolderError(what, where=str(path), fix="give the folder that `vitrail train … --out FOLDER` wrote")
@@ -151,6 +152,8 @@ def _read_manifest(path: Path) -> dict[str, list[str]]:
         table = json.loads(manifest.read_text(encoding="utf-8"))
         newer, version, files = table["format"] > FORMAT, table["version"], table["files"]
         complete = {CONFIG} < files.keys() and all(isinstance(known, list) for known in files.values())
+    except OSError as error:
+        raise FolderError(f"cannot read the manifest: {error.strerror}", where=str(manifest), fix=RESTORE) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise FolderError("the manifest is damaged", where=str(manifest), fix=RESTORE) from None
     if newer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,12 @@ class Prepared:
             report=FilterReport.from_json(manifest["report"]),
             fingerprint=manifest["fingerprint"],
         )
+
+    def contents(self) -> str:
+        """What tells this training data from any other: the checksum of every shard, and its weight."""
+        manifest = read_manifest(self.path)
+        files = {name: known["sha256"] for name, known in manifest["files"].items() if name.endswith(_BIG)}
+        return hashlib.sha256(json.dumps([files, self.weights], sort_keys=True).encode("utf-8")).hexdigest()
 
     def check(self) -> None:
         """Compare every file with its checksum, the large ones too."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vitrail.errors import FolderError
 from vitrail.folder import ModelFolder
+from vitrail.storage import new_folder
 from vitrail.train.checkpoint import average_weights, list_steps
 
 
@@ -20,7 +21,9 @@ def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path
     if out is not None and out.exists():
         raise FolderError("there is something here already", where=str(out), fix="choose another --out")
     weights = average_weights(run, steps)
-    if out is not None:
-        folder = ModelFolder.create(out, folder.config, folder.tokenizers)
-    folder.write_weights(weights)
-    return folder.path, steps
+    if out is None:
+        folder.write_weights(weights)
+        return run, steps
+    with new_folder(out) as partial:
+        ModelFolder.create(partial, folder.config, folder.tokenizers).write_weights(weights)
+    return out, steps

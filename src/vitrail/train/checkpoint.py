@@ -22,6 +22,7 @@ from torch import Tensor
 
 from vitrail.data import Position
 from vitrail.errors import FolderError
+from vitrail.folder import load_weights
 from vitrail.model import Transformer
 from vitrail.storage import PARTIAL, checksum, new_folder, remove_folder, save_tensors
 from vitrail.train.optimizer import optimizer_tensors, restore_optimizer
@@ -45,6 +46,7 @@ class RunState:
     best_step: int | None = None
     stale: int = 0  # validations since the best one
     threads: int = 0
+    data: str = ""  # what the run learns from: Prepared.contents
 
     @property
     def position(self) -> Position:
@@ -79,7 +81,7 @@ def restore_checkpoint(run: Path, step: int, model: Transformer, optimizer: torc
     """Put a checkpoint back into a model, its optimiser and the random generator."""
     folder = checkpoint_path(run, step)
     check_checkpoint(folder)
-    model.load_state_dict(load_file(folder / "model.safetensors"))
+    load_weights(model, folder / "model.safetensors")
     restore_optimizer(optimizer, load_file(folder / "optimizer.safetensors"))
     torch.set_rng_state(load_file(folder / "random.safetensors")["torch"])
     return RunState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
@@ -90,7 +92,7 @@ def check_checkpoint(folder: Path) -> None:
     try:
         sums = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         wrong = [name for name in _FILES if checksum(folder / name) != sums[name]]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         wrong = ["manifest.json"]
     if wrong:
         raise FolderError(

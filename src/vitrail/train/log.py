@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from vitrail.errors import FolderError
 from vitrail.storage import explained
 from vitrail.train.tensorboard import Curves
 
@@ -41,5 +42,12 @@ class Log:
 
 def read_log(path: Path) -> list[dict[str, Any]]:
     """Every complete line of a log; a run that is being written to may end in half a line, which is left out."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return [json.loads(line) for line in text.split("\n")[:-1] if line]
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+        events = [json.loads(line) for line in lines if line]
+        if all(isinstance(event, dict) and "event" in event for event in events):
+            return events
+        reason = "it has lines that are no events"
+    except (OSError, ValueError) as error:
+        reason = str(error)
+    raise FolderError(f"the log is damaged: {reason}", where=str(path), fix="remove it: no model needs it")

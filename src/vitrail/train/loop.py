@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NoReturn
 
 import torch
 from torch import Tensor
@@ -64,6 +65,7 @@ class Trainer:
         self.rate = make_schedule(self.config, folder.config.model.d_model)
         self.validator = Validator(prepared, self.config)
         self.pace = Pace(self._expected_steps() - state.step)
+        self.newest: list[Batch] = []  # of the last step
         self.saved: int | None = None  # the step whose checkpoint and weights are both written
 
     def run(self, stop: StopRequest) -> Outcome:
@@ -85,16 +87,19 @@ class Trainer:
         """One step: the loss summed over all target tokens of its batches, divided once by their number."""
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
-        tokens = sum(batch.target_tokens for _, batch in batches)
+        self.newest = [batch for _, batch in batches]
+        tokens = sum(batch.target_tokens for batch in self.newest)
         loss_sum = 0.0
-        for _, batch in batches:
+        for batch in self.newest:
             loss = self._loss(batch)
             (loss / tokens).backward()  # type: ignore[no-untyped-call]
             loss_sum += loss.item()
         norm = self._gradient_norm()
         step = self.state.step + 1
-        if not (math.isfinite(loss_sum) and math.isfinite(norm)):
-            self._refuse(step, [batch for _, batch in batches], loss_sum, norm)
+        if not math.isfinite(loss_sum):
+            self._refuse(f"the loss is {loss_sum} at step {step}")
+        if not math.isfinite(norm):
+            self._refuse(f"the gradient's norm is {norm} at step {step}")
         rate = self.rate(step)
         set_rate(self.optimizer, rate)
         self.optimizer.step()
@@ -144,6 +149,7 @@ class Trainer:
             self.state = replace(state, loss_sum=0.0, loss_tokens=0)
 
     def _validate(self) -> None:
+        self._refuse_broken_weights()
         found = self.validator.look(self.model, self.folder.tokenizers)
         if found is None:
             return
@@ -166,6 +172,7 @@ class Trainer:
         step = self.state.step
         if step == self.saved:
             return
+        self._refuse_broken_weights()
         if step not in list_steps(self.folder.path):
             self.state = replace(self.state, log_bytes=self.log.size())
             save_checkpoint(self.folder.path, self.model, self.optimizer, self.state)
@@ -181,8 +188,12 @@ class Trainer:
         step = self.state.step
         if self.config.use == "last":
             return [step]
+        if self.config.use == "best" and self.state.best_step is not None:
+            if self.state.best_step in list_steps(self.folder.path):
+                return [self.state.best_step]
+            self.listener.note(f"the best checkpoint, step {self.state.best_step}, is gone: step {step} is used")
         if self.config.use == "best":
-            return [self.state.best_step or step]
+            return [step]
         steps = [known for known in list_steps(self.folder.path) if self._is_on_grid(known) or known == step]
         return steps[-self.config.average :]
 
@@ -204,14 +215,19 @@ class Trainer:
         steps: int = math.ceil(self.config.max_epochs * self.stream.batches_in_epoch(0) / self.config.accumulate)
         return min(self.config.max_steps, steps)
 
-    def _refuse(self, step: int, batches: list[Batch], loss: float, norm: float) -> None:
-        what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient's norm is {norm}"
+    def _refuse_broken_weights(self) -> None:
+        """A step may end in weights that are not numbers though its loss was one: they are never saved."""
+        broken = [name for name, value in self.model.named_parameters() if not value.isfinite().all()]
+        if broken:
+            self._refuse(f"step {self.state.step} made weights that are not numbers ({broken[0]})")
+
+    def _refuse(self, what: str) -> NoReturn:
         saved = list_steps(self.folder.path)
         last = f"the last good checkpoint is step {saved[-1]}" if saved else "there is no checkpoint yet"
         raise TrainingError(
-            f"{what} at step {step}; {last}",
-            where="; ".join(batch.origin() for batch in batches),
-            fix="look at those lines; or lower the learning rate, raise warmup_steps, or set clip_norm = 1.0",
+            f"{what}; {last}",
+            where="; ".join(batch.origin() for batch in self.newest),
+            fix="look at those lines; or choose another --out, with a lower learning rate or train.clip_norm = 1.0",
         )
 
 

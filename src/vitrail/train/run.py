@@ -8,9 +8,10 @@ import torch
 
 from vitrail.config import Config
 from vitrail.data import Prepared, prepare
-from vitrail.errors import DataError, FolderError, TrainingError
-from vitrail.folder import MANIFEST, TOKENIZER, ModelFolder
-from vitrail.train.checkpoint import RunState, list_steps, restore_checkpoint
+from vitrail.errors import ConfigError, DataError, FolderError, TrainingError
+from vitrail.folder import CONFIG, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, read_manifest
+from vitrail.storage import checksum, remove_folder
+from vitrail.train.checkpoint import CHECKPOINTS, RunState, list_steps, restore_checkpoint
 from vitrail.train.events import Listener, Silence
 from vitrail.train.log import LOG, Log
 from vitrail.train.loop import Outcome, Trainer
@@ -25,12 +26,14 @@ DATA = "data"
 def train(config: Config, out: Path, listener: Listener | None = None) -> Outcome:
     """Train into `out`. A folder that holds the same run, stopped or killed, goes on from its last checkpoint."""
     listener = listener or Silence()
-    if (out / MANIFEST).exists():
+    if _holds_a_run(out):
         folder = _reopen(config, out)
         prepared = Prepared.open(_data_folder(config, out))
+        _refuse_other_vocabulary(folder, prepared)
     else:
         _refuse_other_folders(out)
         prepared = _prepare(config, out, listener)
+        remove_folder(out / TOKENIZER)
         folder = ModelFolder.create(out, config, prepared.tokenizers)
     if config.train.threads is not None:
         torch.set_num_threads(config.train.threads)
@@ -43,9 +46,10 @@ def _trainer(folder: ModelFolder, prepared: Prepared, listener: Listener) -> Tra
     torch.manual_seed(folder.config.train.seed)
     model = folder.new_model()
     optimizer = make_optimizer(model, folder.config.train)
-    state, steps = RunState(threads=torch.get_num_threads()), list_steps(folder.path)
+    state, steps = RunState(threads=torch.get_num_threads(), data=prepared.contents()), list_steps(folder.path)
     if steps:
         state = restore_checkpoint(folder.path, steps[-1], model, optimizer)
+        _refuse_other_data(state, prepared)
         listener.note(f"going on from step {state.step:,}")
         if state.threads != torch.get_num_threads():
             listener.note(
@@ -75,7 +79,15 @@ def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
             fix="give --source and --target, or a recipe with source and target, pairs, or corpora",
         )
     if config.data.prepared is not None:
-        return Prepared.open(Path(config.data.prepared))
+        prepared = Prepared.open(Path(config.data.prepared))
+        if prepared.tokenizers.joint != config.data.joint:
+            has = "one vocabulary for both sides" if prepared.tokenizers.joint else "a vocabulary for each side"
+            raise ConfigError(
+                f"the prepared data has {has}, but data.joint = {str(config.data.joint).lower()}",
+                where=config.data.prepared,
+                fix="use the [data] settings that it was prepared with",
+            )
+        return prepared
     prepared = prepare(config.data, out / DATA, seed=config.train.seed, report=listener.working)
     for line in prepared.report.lines():
         listener.note(line)
@@ -86,11 +98,40 @@ def _data_folder(config: Config, out: Path) -> Path:
     return Path(config.data.prepared) if config.data.prepared is not None else out / DATA
 
 
+def _holds_a_run(out: Path) -> bool:
+    """Whether something was learnt already. What ended before that begins anew, with other settings if need be."""
+    return (out / MANIFEST).exists() and ((out / WEIGHTS).exists() or bool(list_steps(out)))
+
+
+def _refuse_other_vocabulary(folder: ModelFolder, prepared: Prepared) -> None:
+    ours, theirs = (
+        {file.name: checksum(file) for file in (path / TOKENIZER).iterdir()} for path in (folder.path, prepared.path)
+    )
+    if ours != theirs:
+        raise TrainingError(
+            "the vocabulary of the prepared data is not the run's",
+            where=str(prepared.path),
+            fix="give the data that the run began with, or choose another --out",
+        )
+
+
+def _refuse_other_data(state: RunState, prepared: Prepared) -> None:
+    if state.data != prepared.contents():
+        raise TrainingError(
+            "this is not the data that the run began with",
+            where=str(prepared.path),
+            fix="prepare it again from the same files with the same settings, or choose another --out",
+        )
+
+
 def _refuse_other_folders(out: Path) -> None:
     """A place that holds something else is not written into."""
     if out.is_file():
         raise FolderError("this is a file", where=str(out), fix="give --out a folder")
-    ours = (DATA, TOKENIZER, LOG, TENSORBOARD)  # what a run that was killed early may have left
+    if (out / MANIFEST).exists():
+        read_manifest(out)
+    # What a run that was stopped early may have left.
+    ours = (DATA, CONFIG, MANIFEST, TOKENIZER, LOG, CHECKPOINTS, TENSORBOARD)
     names = [path.name for path in out.iterdir()] if out.is_dir() else []
     strange = [name for name in names if name not in ours and not name.startswith(".")]
     if strange:

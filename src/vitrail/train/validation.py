@@ -11,7 +11,7 @@ from vitrail.evaluate import bleu
 from vitrail.model import Transformer
 from vitrail.text import Tokenizers
 from vitrail.train.events import Sample
-from vitrail.translator import Translator
+from vitrail.translator import Translator, cut_row
 
 GREEDY = DecodeConfig(beam_size=1)
 
@@ -38,8 +38,8 @@ class Validator:
         model.eval()
         log_probability, tokens = 0.0, 0
         for data in self.sets:
-            rows = [tokenizers.encode_source(text, data.to) for text in data.sources]
-            wanted = [tokenizers.encode_target(text) for text in data.references]
+            rows = [cut_row(tokenizers.encode_source(text, data.to), model) for text in data.sources]
+            wanted = [cut_row(tokenizers.encode_target(text), model) for text in data.references]
             scored = score_all(model, rows, wanted, GREEDY)
             log_probability += sum(sum(hypothesis.log_probs) for hypothesis in scored)
             tokens += sum(len(row) for row in wanted)
