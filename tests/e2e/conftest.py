@@ -1,55 +1,13 @@
-"""A corpus and a model small enough to make in seconds, and the product's door: the command line."""
+"""A corpus and two models small enough to make in seconds."""
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from door import settings, vitrail
 
+from vitrail.config import load_config
 from vitrail.data.phrasebook import held_out, training_pairs
-
-# Small enough for a test, deep enough that every kind of weight is there.
-SMALL = [
-    "model.d_model=32",
-    "model.heads=2",
-    "model.d_ff=64",
-    "model.encoder_layers=1",
-    "model.decoder_layers=2",
-    "data.vocabulary_size=300",
-    "train.batch_tokens=512",
-    "train.max_steps=40",
-    "train.warmup_steps=20",
-    "train.checkpoint_every=10",
-    "train.validate_every=20",
-    "train.log_every=5",
-    "train.keep_checkpoints=3",
-    "train.average=2",
-    "train.bleu_sentences=10",
-    "train.threads=1",
-]
-
-
-def vitrail(*arguments, input=None, check=True, **options):
-    """Run the command line as a user does; `check` expects it to go well."""
-    done = subprocess.run(
-        [sys.executable, "-m", "vitrail", *map(str, arguments)],
-        input=input,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"},
-        **options,
-    )
-    if check:
-        assert done.returncode == 0, done.stderr
-    return done
-
-
-def settings(*changes):
-    """Options of `vitrail train` for a small model, with some settings changed."""
-    return [option for change in (*SMALL, *changes) for option in ("--set", change)]
 
 
 @dataclass(frozen=True)
@@ -94,3 +52,51 @@ def run_command(corpus):
         return ["train", *corpus.options(), "--out", out, *settings(*changes)]
 
     return command
+
+
+@pytest.fixture(scope="session")
+def phrases(tmp_path_factory) -> Path:
+    """A model that has learnt something: French to English and back, whole words, told where to by a symbol."""
+    from vitrail.train import train
+
+    folder = tmp_path_factory.mktemp("phrases")
+    for to in ("en", "fr"):
+        pairs = [pair for pair in training_pairs(3000, seed=2) if pair.target_language == to]
+        (folder / f"to-{to}.tsv").write_text(
+            "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), encoding="utf-8"
+        )
+    recipe = folder / "recipe.toml"
+    recipe.write_text(PHRASES.format(folder=folder.as_posix()), encoding="utf-8")
+    train(load_config(recipe), folder / "model")
+    return folder / "model"
+
+
+PHRASES = """
+[model]
+preset = "tiny"
+encoder_layers = 1
+decoder_layers = 1
+norm = "pre"
+dropout = 0.0
+
+[data]
+vocabulary = "word"
+
+[[data.corpora]]
+pairs = "{folder}/to-en.tsv"
+source_language = "fr"
+target_language = "en"
+
+[[data.corpora]]
+pairs = "{folder}/to-fr.tsv"
+source_language = "en"
+target_language = "fr"
+weight = 2.0
+
+[train]
+schedule = "constant"
+peak_rate = 0.003
+warmup_steps = 10
+max_steps = 80
+batch_tokens = 1024
+"""

@@ -1,0 +1,329 @@
+"""Every command through its door: what a user types, and what comes back."""
+
+import gzip
+import json
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from door import command, settings, vitrail
+from safetensors.torch import load_file
+
+import vitrail as package
+from vitrail.config import DecodeConfig
+from vitrail.data.phrasebook import held_out
+
+STRANGE = [
+    "merci",
+    "",
+    "<eos>",
+    "<2fr> <pad> <unk>",
+    "a\u2028b\u0085c\x0bd",
+    "😀 👩‍👩‍👧 ñ",
+    "\x07\x00\x1b[31m",
+    "   ",
+    "▁",
+]
+
+
+@pytest.fixture(scope="module")
+def sentences(phrases, tmp_path_factory):
+    """Sentences of which the phrases model knows every word, and their translations."""
+    folder, words = tmp_path_factory.mktemp("sentences"), package.load(phrases).tokenizers.source
+    pairs = [pair for pair in held_out(400, seed=5) if pair.target_language == "en"]
+    pairs = [pair for pair in pairs if not words.unknown(f"{pair.source} {pair.target}")][:30]
+    assert len(pairs) == 30
+    (folder / "test.fr").write_text("".join(f"{pair.source}\n" for pair in pairs), encoding="utf-8")
+    (folder / "test.en").write_text("".join(f"{pair.target}\n" for pair in pairs), encoding="utf-8")
+    return folder / "test.fr", folder / "test.en"
+
+
+def lines(text):
+    """Only line feeds end lines."""
+    assert text == "" or text.endswith("\n")
+    return text.split("\n")[:-1]
+
+
+# translate
+
+
+def test_standard_input_gives_as_many_lines_and_empty_ones_stay_empty(trained):
+    done = vitrail("translate", trained, "--sample", input="\n".join(STRANGE))
+    found = lines(done.stdout)
+    assert len(found) == len(STRANGE)
+    assert [found[number] for number, text in enumerate(STRANGE) if not text.strip()] == ["", ""]
+    assert all("\r" not in line for line in found)
+
+
+def test_text_a_line_a_file_and_python_give_the_same(trained, tmp_path):
+    texts = [text for text in STRANGE if "\n" not in text]
+    plain, packed, out = tmp_path / "in", tmp_path / "in.gz", tmp_path / "new" / "out"
+    plain.write_bytes("".join(f"{text}\n" for text in texts).encode())
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    options = ("--sample", "--seed", 7)
+    python = package.load(trained).translate(texts, decode=DecodeConfig(sample=True, seed=7))
+    expected = [translation.text for translation in python]
+    assert any(expected)
+    assert lines(command("translate", trained, *options, input=plain.read_bytes()).stdout) == expected
+    for file in (plain, packed):
+        assert command("translate", trained, *options, "--input", file, "--output", out).stdout == ""
+        assert lines(out.read_text(encoding="utf-8")) == expected
+    one_by_one = [command("translate", trained, *options, "--", text).stdout for text in texts]
+    assert one_by_one == [f"{text}\n" for text in expected]
+
+
+def test_a_mark_before_the_first_line_is_no_text(trained):
+    bare = command("translate", trained, "--sample", input="merci\n")
+    assert command("translate", trained, "--sample", input="\ufeffmerci\n").stdout == bare.stdout
+
+
+def test_json_has_every_field_on_one_line(phrases, sentences):
+    first = lines(sentences[0].read_text(encoding="utf-8"))[:5]
+    asked = ("--to", "en", "--beam-size", 3, "--top-beams", 2, "--format", "json")
+    found = [json.loads(line) for line in lines(command("translate", phrases, *asked, input="\n".join(first)).stdout)]
+    assert [each["source"] for each in found] == first
+    python = package.load(phrases).translate(first, to="en", beam_size=3, top_beams=2)
+    for each, translation in zip(found, python, strict=True):
+        assert each == translation.to_dict()
+        assert len(each["alternatives"]) == 2
+        best, second = each["alternatives"]
+        assert (best["text"], best["score"], best["tokens"]) == (each["text"], each["score"], each["tokens"])
+        assert best["score"] >= second["score"]
+        assert best["tokens"] != second["tokens"]
+
+
+def test_several_translations_of_a_text_are_a_line_each_with_its_score(phrases):
+    asked = ("merci", "--to", "en", "--beam-size", 4)
+    best = command("translate", phrases, *asked)
+    several = [line.split("\t") for line in lines(command("translate", phrases, *asked, "--top-beams", 3).stdout)]
+    assert len(several) == 3
+    assert several[0][1] == best.stdout.rstrip("\n")
+    assert sorted((float(score) for score, _ in several), reverse=True) == [float(score) for score, _ in several]
+
+
+def test_every_translation_begins_with_the_prefix(phrases, sentences):
+    source = sentences[0].read_bytes()
+    found = lines(command("translate", phrases, "--to", "en", "--prefix", "i am", input=source).stdout)
+    assert all(line.split()[:2] == ["i", "am"] for line in found)
+
+
+def test_samples_follow_from_the_seed(phrases, sentences):
+    def drawn(seed):
+        asked = ("--to", "en", "--sample", "--seed", seed, "--temperature", 2)
+        return command("translate", phrases, *asked, "--input", sentences[0]).stdout
+
+    assert drawn(3) == drawn(3)
+    assert drawn(3) != drawn(4)
+
+
+def test_a_line_that_is_too_long_is_cut_with_a_warning_that_names_it(trained):
+    many = "\n" * 1030  # the next line is not in the first chunk
+    done = command("translate", trained, "--beam-size", 1, input=many + "je " * 3000 + "\nmerci\n")
+    assert len(lines(done.stdout)) == 1032
+    assert [line for line in done.stderr.split("\n") if "1031" in line and "only the first 1024" in line]
+
+
+def test_a_word_that_the_model_does_not_know_is_named_and_its_line_left_empty(phrases):
+    done = command("translate", phrases, "--to", "en", input="merci\nabracadabra merci\n")
+    assert lines(done.stdout)[1] == ""
+    assert "line 2" in done.stderr
+    assert "'abracadabra'" in done.stderr
+
+
+def test_output_is_utf_8_whatever_the_terminal_speaks(trained):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
+    run = [sys.executable, "-m", "vitrail", "translate", str(trained), "merci", "--prefix", "été 😀"]
+    done = subprocess.run(run, capture_output=True, check=True, env=environment)
+    assert done.stdout.decode("utf-8").startswith("été 😀")
+
+
+def test_output_goes_through_links_and_to_devices(trained, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    command("translate", trained, "merci", "--sample", "--output", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text(encoding="utf-8").endswith("\n")
+    command("translate", trained, "merci", "--output", "/dev/null")
+    assert not os.path.isfile("/dev/null")  # noqa: PTH113
+
+
+def test_a_model_of_several_languages_is_told_where_to(phrases):
+    model = package.load(phrases)
+    assert model.languages == ("en", "fr")
+    english, french = (model.translate("merci", to=to) for to in model.languages)
+    assert english.tokens != french.tokens
+    assert command("translate", phrases, "merci", "--to", "fr").stdout == f"{french.text}\n"
+
+
+def test_python_gives_one_for_one_and_a_list_for_a_list(phrases):
+    model = package.load(str(phrases))
+    one = model.translate("merci", to="en")
+    assert isinstance(one, package.Translation)
+    assert isinstance(model, package.Translator)
+    assert model.translate(["merci"], to="en") == [one]
+    assert model.translate([], to="en") == []
+    assert model.translate("", to="en").text == ""
+
+
+# evaluate and score
+
+
+@pytest.fixture(scope="module")
+def translations(phrases, sentences, tmp_path_factory):
+    out = tmp_path_factory.mktemp("translations") / "out.en"
+    command("translate", phrases, "--to", "en", "--input", sentences[0], "--output", out)
+    return out
+
+
+def test_evaluation_equals_sacrebleu_on_what_translate_writes(phrases, sentences, translations):
+    source, reference = sentences
+    asked = ("--source", source, "--reference", reference, "--to", "en")
+    found = json.loads(command("evaluate", phrases, *asked, "--json").stdout)
+    run = [sys.executable, "-m", "sacrebleu", str(reference), "-i", str(translations), "-m", "bleu", "chrf", "ter"]
+    theirs = subprocess.run([*run, "-b", "-w", "4"], capture_output=True, encoding="utf-8", check=True).stdout
+    assert [round(found[name]["score"], 4) for name in ("bleu", "chrf", "ter")] == json.loads(theirs)
+    printed = command("evaluate", phrases, *asked).stdout
+    assert f"BLEU  {found['bleu']['score']:.1f}" in printed
+    assert found["bleu"]["signature"] in printed
+
+
+def test_a_comparison_takes_another_model_or_a_file(phrases, sentences, translations, tmp_path):
+    source, reference = sentences
+    asked = ("--source", source, "--reference", reference, "--to", "en", "--json")
+    with_file = json.loads(command("evaluate", phrases, *asked, "--against", translations).stdout)
+    ours, theirs = (system["measures"]["BLEU"] for system in with_file["systems"])
+    assert ours["score"] == theirs["score"]
+    assert theirs["p_value"] == 1.0
+    (tmp_path / "same").symlink_to(phrases)
+    with_model = json.loads(command("evaluate", phrases, *asked, "--against", tmp_path / "same").stdout)
+    assert with_model["systems"][1]["measures"]["BLEU"]["score"] == ours["score"]
+
+
+def test_a_score_is_the_log_probability_that_the_search_found(phrases, sentences, translations):
+    source = lines(sentences[0].read_text(encoding="utf-8"))
+    found = [float(line) for line in lines(_scores(phrases, sentences[0], translations))]
+    model = package.load(phrases)
+    targets = lines(translations.read_text(encoding="utf-8"))
+    assert found == pytest.approx(model.score(source, targets, to="en"), abs=1e-5)
+    for translation, log_probability in zip(model.translate(source, to="en"), found, strict=True):
+        is_finished = len(translation.tokens) < model.config.max_extra
+        if is_finished:
+            # The length penalty with alpha 1 is the mean over the tokens, <eos> counted.
+            searched = translation.score * (len(translation.tokens) + 1)
+            assert math.isclose(searched, log_probability, rel_tol=1e-4, abs_tol=1e-3)
+
+
+def _scores(model, source, target):
+    return command("score", model, "--source", source, "--target", target, "--to", "en").stdout
+
+
+# average and info
+
+
+def test_an_average_is_the_mean_of_the_checkpoints_and_translates(trained, tmp_path):
+    out = tmp_path / "averaged"
+    done = command("average", trained, "--last", 2, "--out", out)
+    steps = sorted((trained / "checkpoints").iterdir())[-2:]
+    assert all(str(int(path.name.removeprefix("step-"))) in done.stdout for path in steps)
+    one, other = (load_file(path / "model.safetensors") for path in steps)
+    for name, weight in load_file(out / "model.safetensors").items():
+        torch.testing.assert_close(weight, (one[name].double() + other[name].double()).div(2).float(), rtol=0, atol=0)
+    assert command("translate", out, "merci").returncode == 0
+    assert not (out / "data").exists()
+
+
+def test_info_tells_the_shape_the_vocabulary_and_the_run(trained, phrases):
+    facts = json.loads(command("info", trained, "--json").stdout)
+    assert (facts["d_model"], facts["heads"], facts["decoder_layers"]) == (32, 2, 2)
+    weights = load_file(trained / "model.safetensors")
+    assert facts["parameters"] == sum(weight.numel() for weight in weights.values())
+    assert facts["checkpoints"][-1] == 40
+    assert facts["best_validation"]["step"] in (20, 40)
+    printed = command("info", phrases).stdout
+    assert "en, fr" in printed
+    words = [line.split("\t") for line in lines(command("info", phrases, "--words").stdout)]
+    tokens = package.load(phrases).tokenizers
+    assert words == [[str(number), tokens.target.token(number)] for number in range(tokens.target.size)]
+
+
+def test_weights_can_be_read_by_whoever_may_read_the_rest(trained):
+    modes = {path.name: path.stat().st_mode & 0o777 for path in trained.iterdir() if path.is_file()}
+    assert len(set(modes.values())) == 1, modes
+
+
+# prepare and train
+
+
+def test_prepared_data_trains_the_same_run_as_the_files(corpus, trained, run_command, tmp_path):
+    prepared, out = tmp_path / "prepared", tmp_path / "run"
+    changes = [f"data.validation_source='{corpus.validation_source}'"]
+    changes += [f"data.validation_target='{corpus.validation_target}'", "data.vocabulary_size=300"]
+    files = ("--source", corpus.source, "--target", corpus.target)
+    done = command("prepare", *files, "--out", prepared, *[part for change in changes for part in ("--set", change)])
+    assert "pairs" in done.stdout
+    assert str(prepared) in done.stdout
+    command("train", "--out", out, *settings(f"data.prepared='{prepared}'"))
+    assert (out / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
+    assert not (out / "data").exists()
+
+
+def test_a_run_from_a_recipe_ends_says_so_again_and_goes_on_when_asked_to(corpus, tmp_path):
+    recipe, out = tmp_path / "recipe.toml", tmp_path / "run"
+    recipe.write_text(f"[data]\nsource = '{corpus.source}'\ntarget = '{corpus.target}'\n", encoding="utf-8")
+
+    def train(steps):
+        return command("train", recipe, "--out", out, *settings(f"train.max_steps={steps}"))
+
+    assert f"finished at step 3 (max_steps): {out}" in train(3).stdout
+    before = (out / "model.safetensors").read_bytes()
+    again = train(3)
+    assert "finished at step 3" in again.stdout
+    assert (out / "model.safetensors").read_bytes() == before
+    further = train(5)
+    assert "going on from step 3" in further.stderr
+    assert "finished at step 5" in further.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ['it\'s "here".fr', "1984", "true", "a\nb = 1.fr", "été ' # [x].fr", "-x.fr", "a\\b.fr"]
+)
+def test_a_file_may_have_any_name(corpus, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_bytes(corpus.source.read_bytes())
+    (tmp_path / f"{name}.out").mkdir()
+    files = (f"--source={name}", "--target", corpus.target, "--out", f"./{name}.out/data")
+    command("prepare", *files, "--set", "data.vocabulary_size=300")
+    manifest = json.loads((tmp_path / f"{name}.out" / "data" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["shards"][0]["corpus"] == name
+
+
+def test_a_folder_may_be_a_link(corpus, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    files = ("--source", corpus.source, "--target", corpus.target, "--set", "data.vocabulary_size=300")
+    command("prepare", *files, "--out", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "manifest.json").exists()
+
+
+def test_a_reader_who_leaves_early_is_not_an_error(phrases):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for arguments in (["translate", str(phrases), "--to", "en"], ["info", str(phrases), "--words"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "vitrail", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+        process.stdout.close()  # before anything is written
+        _, errors = process.communicate(b"merci\n" * 10)
+        assert errors == b""
+        assert process.returncode == 0
+
+
+def test_nothing_typed_gives_help():
+    assert "Usage" in command().stdout
