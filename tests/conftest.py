@@ -95,3 +95,19 @@ def small_model() -> Callable[..., Any]:
         return model.eval()
 
     return build
+
+
+@pytest.fixture(scope="session")
+def small_translator(small_model: Callable[..., Any]) -> Callable[..., Any]:
+    """Build a small translator with random weights, from words w0 … w24 to words w0 … w24, into en and fr."""
+    from vitrail.config import DecodeConfig
+    from vitrail.text import Tokenizers, WordVocabulary
+    from vitrail.translator import Translator
+
+    vocabulary = WordVocabulary([f"w{number}" for number in range(25)], ["en", "fr"])
+
+    def build(*, decode: DecodeConfig | None = None, **options: Any) -> Translator:
+        model = small_model(vocabulary=(vocabulary.size, vocabulary.size), **options)
+        return Translator(model, Tokenizers(vocabulary, vocabulary, ("en", "fr")), decode or DecodeConfig(max_extra=3))
+
+    return build

@@ -20,9 +20,10 @@ from vitrail.trace.weights import (
     count_parameters,
     embedding_rows,
     encoded_size,
-    fitting_weights,
+    fitting_parts,
     layer_weights,
     norm_weights,
+    parts_of,
 )
 from vitrail.trace.words import word_numbers
 
@@ -145,13 +146,10 @@ def _describe(translator: Translator) -> dict[str, Any]:
 
 def _add_weights(document: Document, model: Transformer, chosen: Sequence[str] | None, max_bytes: int) -> None:
     if chosen is None:
-        plain = {key: value for key, value in document.items() if key not in ("arrays", "weights")}
-        bare = Trace({**plain, "arrays": {}, "weights": {}}).to_json()
+        bare = Trace({**document, "arrays": {}, "weights": {}, "weights_of": parts_of(model)}).to_json()
         stored = {**document["arrays"], **document["weights"]}
-        used = len(bare.encode()) + sum(encoded_size(name, array.size) for name, array in stored.items())
-        found = fitting_weights(model, max_bytes - used)
-    else:
-        found = {part: layer_weights(model, part) for part in chosen}
-    for weights in found.values():
-        document["weights"] |= weights
-    document["weights_of"] = list(found)
+        used = len(bare.encode()) + sum(encoded_size(name, array.shape) for name, array in stored.items())
+        chosen = fitting_parts(model, max_bytes - used)
+    for part in chosen:
+        document["weights"] |= layer_weights(model, part)
+    document["weights_of"] = list(chosen)

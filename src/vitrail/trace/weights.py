@@ -7,6 +7,7 @@ and with them most steps can be checked. A *part* is a layer, `encoder.0`, or `o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,14 @@ def layer_weights(model: Transformer, part: str) -> dict[str, Array]:
 
 def norm_weights(model: Transformer) -> dict[str, Array]:
     """The gain and bias of every layer norm."""
-    norms = [name for name, module in model.named_modules() if isinstance(module, nn.LayerNorm)]
-    return {
-        f"{norm}.{name}": as_array(parameter)
-        for norm in norms
-        for name, parameter in model.get_submodule(norm).named_parameters()
-    }
+    held = model.state_dict()
+    return {name: as_array(held[name]) for name in norm_names(model)}
+
+
+def norm_names(model: Transformer) -> list[str]:
+    """The names of the norms' parameters."""
+    norms = {name: module for name, module in model.named_modules() if isinstance(module, nn.LayerNorm)}
+    return [f"{norm}.{name}" for norm, module in norms.items() for name, _ in module.named_parameters()]
 
 
 def embedding_rows(model: Transformer, source_ids: Sequence[int], target_ids: Sequence[int]) -> dict[str, Any]:
@@ -72,25 +75,24 @@ def embedding_rows(model: Transformer, source_ids: Sequence[int], target_ids: Se
     }
 
 
-def fitting_weights(model: Transformer, room: int) -> dict[str, dict[str, Array]]:
-    """The weights of as many parts, from the bottom up, as fit into `room` bytes of JSON; possibly none."""
-    found: dict[str, dict[str, Array]] = {}
-    full = False  # a layer is not left out for a smaller one above it
+def fitting_parts(model: Transformer, room: int) -> list[str]:
+    """As many parts, from the bottom up, as fit into `room` bytes of JSON beside the norms; possibly none."""
+    held, found = model.state_dict(), []
+    no_more_layers = False  # a layer is not left out for a smaller one above it
     for part in parts_of(model):
         names = _output_names(model) if part == OUTPUT else _layer_names(model, part)
-        size = sum(encoded_size(name, model.state_dict()[name].numel()) for name in names)
-        full = full or size > room
-        if full and part != OUTPUT:
+        size = sum(encoded_size(name, held[name].shape) for name in names if name not in norm_names(model))
+        if size > room or (no_more_layers and part != OUTPUT):
+            no_more_layers = True
             continue
-        if size <= room:
-            found[part] = layer_weights(model, part)
-            room -= size
+        found.append(part)
+        room -= size
     return found
 
 
-def encoded_size(name: str, numbers: int) -> int:
-    """About how many bytes of JSON an array takes: four thirds of its own, and its name and shape."""
-    return 4 * ((4 * numbers + 2) // 3) + len(name) + 60
+def encoded_size(name: str, shape: Sequence[int]) -> int:
+    """How many bytes of JSON an array takes, with its name and a comma: base64 makes four of three."""
+    return 4 * ((4 * prod(shape) + 2) // 3) + len(str(list(shape)).replace(" ", "")) + len(name) + 24
 
 
 def count_parameters(model: Transformer) -> dict[str, Any]:
