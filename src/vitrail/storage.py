@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PARTIAL = ".partial"  # the ending of everything that is not complete yet
 
-_FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
+FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 
 
 @contextmanager
@@ -30,9 +30,9 @@ def explained(path: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise  # nobody refused: whoever was reading went away
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise StorageError(
-                f"{_FULL[error.errno]}; nothing that was complete has been touched",
+                f"{FULL[error.errno]}; nothing that was complete has been touched",
                 where=str(path),
                 fix="make room, then run the same command again",
             ) from error

@@ -21,7 +21,7 @@ from vitrail.cli.score import score
 from vitrail.cli.train import train
 from vitrail.cli.translate import translate
 from vitrail.errors import VitrailError
-from vitrail.storage import explained
+from vitrail.storage import FULL, explained
 
 app = typer.Typer(
     name="vitrail",
@@ -62,8 +62,7 @@ def _run(arguments: list[str]) -> int:
     """The command's exit code, where it has one."""
     try:
         code = app(arguments, prog_name="vitrail", standalone_mode=False)
-        with explained(Path("standard output")):
-            sys.stdout.flush()
+        sys.stdout.flush()
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "vitrail"
         raise VitrailError(
@@ -71,6 +70,11 @@ def _run(arguments: list[str]) -> int:
         ) from None
     except (BrokenPipeError, SystemExit):  # typer makes the second out of the first
         return 0  # whoever read our output has seen enough
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        with explained(Path("standard output")):  # whoever writes to a file explains it himself
+            raise
     return code or 0
 
 

@@ -27,11 +27,14 @@ def evaluate(
 ) -> None:
     """Translate a test set and compare with its references, through sacrebleu, on raw text."""
     from vitrail.data import read_aligned, read_sentences
+    from vitrail.errors import DataError
     from vitrail.evaluate import check_aligned, check_tokenizer, compare, measure
     from vitrail.translator import load
 
     # Everything that can be wrong is looked at before the work begins.
     check_tokenizer(tokenize)
+    if against == model:
+        raise DataError("this is the same model twice", where=str(against), fix="name two that are different")
     sources, references = read_aligned(source, reference)
     translator = load(model)
     other = None if against is None else list(read_sentences(against)) if against.is_file() else load(against)

@@ -107,8 +107,7 @@ def _writer(output_file: Path | None) -> Iterator[TextIO]:
     from vitrail.storage import explained, new_file
 
     if output_file is None:
-        with explained(Path("standard output")):
-            yield sys.stdout
+        yield sys.stdout
     elif output_file.exists() and not output_file.is_file():
         # A folder says so now, not when the work is done; a device or a pipe is written to, not replaced.
         with explained(output_file), output_file.open("w", encoding="utf-8") as out:

@@ -65,6 +65,12 @@ def _trainer(folder: ModelFolder, prepared: Prepared, listener: Listener) -> Tra
 
 def _reopen(config: Config, out: Path) -> ModelFolder:
     folder = ModelFolder.open(out)
+    if not list_steps(out):
+        raise TrainingError(
+            "this folder holds a model, but no checkpoint to go on from",
+            where=str(out / CHECKPOINTS),
+            fix=f"choose another --out; or remove {WEIGHTS} there, and the run begins again",
+        )
     check_same_run(folder.config, config, where=str(out))
     if folder.config != config:
         folder.write_config(config)
