@@ -1,0 +1,392 @@
+// The page: everything around a view, and what happens when something changes.
+
+import {asProblem, Problem} from "./problem.js";
+import {clampState, openAddress, StateKeeper} from "./state.js";
+import {element} from "./dom.js";
+import {openSource} from "./source.js";
+import {pictureBox} from "./draw/picture.js";
+import {readRequest, writeRequest} from "./request.js";
+import {runIdle} from "./idle.js";
+import {savePng, saveSvg} from "./save.js";
+import {ThemeKeeper} from "./theme.js";
+import {verification} from "./verify.js";
+import {ViewContext} from "./context.js";
+import {viewOf, VIEWS} from "./views.js";
+import {changesOfKey, KEYS} from "./shell/keyboard.js";
+import {guideList, guideSteps} from "./shell/guide.js";
+import {layOutPage} from "./shell/layout.js";
+import {sentenceLine} from "./shell/header.js";
+import {modelMap} from "./shell/map.js";
+import {pickerRow} from "./shell/pickers.js";
+import {startPage} from "./shell/start.js";
+
+/**
+ * @typedef {import("./trace.js").Trace} Trace
+ * @typedef {import("./request.js").TraceRequest} TraceRequest
+ * @typedef {import("./source.js").ModelEntry} ModelEntry
+ */
+
+/**
+ * Begin.
+ * @param {Window} window
+ */
+export function startApp(window) {
+  new App(window).begin();
+}
+
+class App {
+  /** @param {Window} window */
+  constructor(window) {
+    this.window = window;
+    this.root = window.document.documentElement;
+    this.themes = new ThemeKeeper(window);
+    this.keeper = new StateKeeper(openAddress(window));
+    this.source = openSource(window.document);
+    /** @type {Trace | null} */
+    this.trace = null;
+    /** @type {Trace | null} */
+    this.before = null;
+    /** @type {ModelEntry[]} */
+    this.models = [];
+    this.asked = ""; // the request whose answer is shown, or awaited
+    /** @type {ViewContext | null} */
+    this.context = null;
+    this.stopChecking = () => {};
+    /** @type {Set<string>} */
+    this.fetching = new Set();
+    this.page = layOutPage(window, this.themes);
+  }
+
+  begin() {
+    this.keeper.clamp = (state) => (this.trace ? clampState(state, this.trace) : state);
+    this.keeper.subscribe(() => this.changed());
+    this.themes.subscribe(() => this.draw());
+    this.window.document.addEventListener("keydown", (event) => this.pressed(event));
+    let width = this.window.innerWidth;
+    this.window.addEventListener("resize", () => {
+      if (this.window.innerWidth === width) return; // a phone's bars come and go: only the height changes
+      width = this.window.innerWidth;
+      this.draw();
+    });
+    if (this.source.canTranslate) {
+      this.open(this.source);
+      return;
+    }
+    try {
+      this.show(this.source.read());
+    } catch (thrown) {
+      this.complain(thrown);
+    }
+  }
+
+  /** @param {import("./source.js").StudioSource} studio */
+  async open(studio) {
+    try {
+      this.models = await studio.models();
+      const {options} = this.keeper.state;
+      const model = this.models.find((entry) => entry.name === options.model) ?? this.models[0];
+      if (!model) throw new Problem("the studio has no model to show");
+      if (!options.text && model.example) {
+        const {text, to} = model.example;
+        const request = {...readRequest(options), model: model.name, text, to};
+        this.keeper.update({options: writeRequest(request)}, {replace: true});
+      } else this.changed();
+    } catch (thrown) {
+      this.complain(thrown);
+    }
+  }
+
+  /** Something in the state changed: perhaps the question itself. */
+  changed() {
+    if (!this.source.canTranslate) {
+      this.draw();
+      return;
+    }
+    const request = this.request();
+    const key = JSON.stringify(request);
+    if (!request.text) this.draw();
+    else if (key === this.asked) this.draw();
+    else this.ask(request).catch((thrown) => this.complain(thrown));
+  }
+
+  request() {
+    const request = readRequest(this.keeper.state.options);
+    if (!request.model) request.model = this.models[0]?.name ?? "";
+    return request;
+  }
+
+  /** @param {TraceRequest} request */
+  async ask(request) {
+    if (!this.source.canTranslate) return;
+    const key = JSON.stringify(request);
+    this.asked = key;
+    this.root.dataset.busy = "true";
+    try {
+      const trace = await this.source.trace(request);
+      if (this.asked === key) this.show(trace); // else something newer was asked meanwhile
+    } finally {
+      if (this.asked === key) delete this.root.dataset.busy;
+    }
+  }
+
+  /** @param {Trace} trace */
+  show(trace) {
+    const same = this.trace && this.trace.source.text === trace.source.text && this.trace.model.name === trace.model.name;
+    this.before = same ? this.trace : null;
+    this.trace = trace;
+    this.keeper.state = this.keeper.clamp(this.keeper.state);
+    this.fetching.clear();
+    this.window.document.title = `${trace.source.text} → ${trace.target.text} · Vitrail`;
+    this.draw();
+    this.check(trace);
+  }
+
+  /** @param {Trace} trace */
+  check(trace) {
+    this.stopChecking();
+    this.root.dataset.verified = "checking";
+    /** @param {import("./verify.js").Report} report */
+    const progress = (report) => {
+      this.page.badge.show(report);
+      if (report.failures.length) this.root.dataset.verified = "failed";
+      else if (report.finished) this.root.dataset.verified = "ok";
+    };
+    this.stopChecking = runIdle(verification(trace), {
+      progress,
+      done: progress,
+      fail: (thrown) => {
+        this.root.dataset.verified = "failed";
+        this.complain(thrown);
+      },
+    });
+  }
+
+  draw() {
+    const {trace} = this;
+    this.page.tooltip.hide();
+    const focused = this.focusedKey();
+    const state = this.keeper.state;
+    const view = viewOf(state.view);
+    this.context?.leave();
+    this.context = null;
+    if (!trace) {
+      if (this.source.canTranslate && this.models.length) this.page.main.replaceChildren(this.start());
+      return;
+    }
+    const go = (/** @type {import("./views.js").View} */ to) => this.turnTo(to.id);
+    this.page.model.replaceChildren(trace.model.name);
+    this.page.sentence.replaceChildren(sentenceLine(trace, this.before));
+    this.page.guide.replaceChildren(guideList(VIEWS, view, go));
+    this.page.map.replaceChildren(
+      modelMap({
+        trace,
+        state,
+        theme: this.themes.theme,
+        tooltip: this.page.tooltip,
+        go: (stack, layer, sublayer) => this.jump(stack, layer, sublayer),
+      }),
+    );
+    this.page.main.replaceChildren(...this.drawView(view, trace), guideSteps(VIEWS, view, go), keyHelp());
+    this.focusAgain(focused);
+  }
+
+  /**
+   * @param {import("./views.js").View} view
+   * @param {Trace} trace
+   * @returns {Node[]}
+   */
+  drawView(view, trace) {
+    const state = this.keeper.state;
+    const update = this.keeper.update.bind(this.keeper);
+    const theme = this.themes.theme;
+    const context = new ViewContext(
+      {
+        trace,
+        before: this.before,
+        state,
+        theme,
+        room: this.room(),
+        tooltip: this.page.tooltip,
+        update,
+        models: this.models,
+        request: this.source.canTranslate ? this.request() : null,
+        translate: this.source.canTranslate ? (changes) => this.translate(changes) : null,
+        fetchWeights: this.source.canTranslate ? (layer) => this.fetchWeights(layer) : null,
+      },
+      view.id,
+    );
+    this.context = context;
+    try {
+      view.render(context);
+    } catch (thrown) {
+      context.note(problemBox(asProblem(thrown)));
+      console.error(thrown);
+    }
+    const pickers = view.pickers.map((picker) => pickerRow(picker, {trace, state, theme, update}));
+    return [
+      element("p", {class: "view-number"}, String(view.row)),
+      element("h1", {class: "view-title"}, view.title),
+      context.prose,
+      pickers.length ? element("div", {class: "pickers"}, ...pickers) : "",
+      context.controlBar.childNodes.length ? context.controlBar : "",
+      context.drawn ? this.figure(context.drawn) : "",
+      context.notes,
+    ].filter((part) => part instanceof Node);
+  }
+
+  /** @param {import("./draw/picture.js").Picture} picture */
+  figure(picture) {
+    const {node, name} = picture;
+    return element(
+      "figure",
+      {class: "figure", tabindex: -1},
+      pictureBox(picture),
+      element(
+        "figcaption",
+        {class: "save-bar"},
+        "Save this picture",
+        element("button", {type: "button", class: "small", onclick: () => saveSvg(node, name)}, "SVG"),
+        element(
+          "button",
+          {type: "button", class: "small", onclick: () => savePng(node, name).catch((thrown) => this.complain(thrown))},
+          "PNG",
+        ),
+      ),
+    );
+  }
+
+  start() {
+    return startPage({
+      models: this.models,
+      request: this.request(),
+      translate: (changes) => this.translate(changes),
+    });
+  }
+
+  /** @param {Partial<TraceRequest>} changes */
+  async translate(changes) {
+    const request = {...this.request(), ...changes};
+    this.keeper.update({options: writeRequest(request)});
+  }
+
+  /** @param {string} layer */
+  fetchWeights(layer) {
+    const {trace, source} = this;
+    if (!trace || !source.canTranslate || this.fetching.has(layer)) return;
+    this.fetching.add(layer);
+    source
+      .weights(this.request().model, layer)
+      .then((weights) => {
+        if (this.trace !== trace) return;
+        trace.addWeights(weights);
+        this.draw();
+        this.check(trace);
+      })
+      .catch((thrown) => this.complain(thrown));
+  }
+
+  /**
+   * To another view, from its top.
+   * @param {string} id
+   */
+  turnTo(id) {
+    this.keeper.update({view: id});
+    if (this.page.narrow.matches) this.page.side.open = false;
+    this.window.scrollTo({top: 0});
+  }
+
+  /**
+   * To a sub-layer, on the map: in the view that is open if it is about sub-layers, else where a layer is explained.
+   * @param {import("./trace.js").Stack} stack
+   * @param {number} layer
+   * @param {import("./trace.js").Sublayer} sublayer
+   */
+  jump(stack, layer, sublayer) {
+    const {pickers, id} = viewOf(this.keeper.state.view);
+    const shows =
+      pickers.includes("sublayer") ||
+      (pickers.includes("attention") && sublayer !== "feed_forward") ||
+      (pickers.includes("stack") && pickers.includes("layer"));
+    this.keeper.update({stack, layer, sublayer, view: shows ? id : "layer"});
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    const target = /** @type {Element | null} */ (event.target);
+    if (!this.trace || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (target?.closest("input, textarea, select, [contenteditable]")) return;
+    const {state} = this.keeper;
+    const view = viewOf(state.view);
+    const place = VIEWS.indexOf(view);
+    if (event.key === "n" && VIEWS[place + 1]) this.turnTo(VIEWS[place + 1].id);
+    else if (event.key === "p" && VIEWS[place - 1]) this.turnTo(VIEWS[place - 1].id);
+    else {
+      const inPicture = Boolean(target?.closest(".figure"));
+      const changes = changesOfKey(event.key, inPicture, view.pickers, state, this.trace);
+      if (!changes) return;
+      event.preventDefault();
+      this.keeper.update(changes, {replace: event.repeat});
+    }
+  }
+
+  /** Picture units that fit: one is a sixteenth of a rem. */
+  room() {
+    const rem = parseFloat(getComputedStyle(this.root).fontSize) || 16;
+    const width = this.page.main.clientWidth;
+    const style = getComputedStyle(this.page.main);
+    const inner = width - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    return Math.floor(((inner - 2) / rem) * 16 - 2 * 20); // less the figure's own padding
+  }
+
+  focusedKey() {
+    const {activeElement} = this.window.document;
+    if (activeElement?.classList.contains("figure")) return "figure";
+    return activeElement?.getAttribute("data-key") ?? null;
+  }
+
+  /** @param {string | null} key */
+  focusAgain(key) {
+    if (!key) return;
+    const found =
+      key === "figure"
+        ? this.page.main.querySelector(".figure")
+        : [...this.window.document.querySelectorAll("[data-key]")].find((node) => node.getAttribute("data-key") === key);
+    if (found instanceof HTMLElement || found instanceof SVGElement) found.focus({preventScroll: true});
+  }
+
+  /** @param {unknown} thrown */
+  complain(thrown) {
+    const problem = asProblem(thrown);
+    if (!(thrown instanceof Problem)) console.error(thrown);
+    const box = problemBox(problem);
+    if (!this.trace && this.source.canTranslate && this.models.length) this.page.main.replaceChildren(this.start(), box);
+    else if (!this.trace) {
+      this.root.dataset.verified = "failed";
+      this.page.main.replaceChildren(box);
+    } else {
+      for (const old of this.page.main.querySelectorAll(".problem")) old.remove();
+      this.page.main.prepend(box);
+    }
+    box.focus();
+  }
+}
+
+/** @param {Problem} problem */
+function problemBox(problem) {
+  return element(
+    "div",
+    {class: "problem", role: "alert", tabindex: -1},
+    element("p", {class: "problem-what"}, problem.what),
+    problem.where && element("p", {}, `at ${problem.where}`),
+    problem.fix && element("p", {}, `fix: ${problem.fix}`),
+  );
+}
+
+function keyHelp() {
+  return element(
+    "details",
+    {class: "key-help"},
+    element("summary", {}, "Keys"),
+    element("dl", {}, ...KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)])),
+  );
+}

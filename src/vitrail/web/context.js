@@ -1,0 +1,189 @@
+// What a view is given: the trace, where the reader is, and a place to write and draw. The contract is in views.js.
+
+import {attentionOf} from "./state.js";
+import {element} from "./dom.js";
+import {Picture} from "./draw/picture.js";
+
+/**
+ * @typedef {import("./trace.js").Trace} Trace
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./state.js").Changes} Changes
+ * @typedef {import("./request.js").TraceRequest} TraceRequest
+ * @typedef {import("./dom.js").Child} Child
+ * @typedef {{
+ *   trace: Trace, before: Trace | null, state: State, theme: import("./colour.js").Theme, room: number,
+ *   tooltip: import("./draw/tooltip.js").Tooltip, request: TraceRequest | null,
+ *   update: (changes: Changes, how?: {replace?: boolean}) => void,
+ *   translate: ((changes: Partial<TraceRequest>) => Promise<void>) | null,
+ *   models: import("./source.js").ModelEntry[],
+ *   fetchWeights: ((layer: string) => void) | null}} ContextParts
+ */
+
+/** One rendering of one view. */
+export class ViewContext {
+  /**
+   * @param {ContextParts} parts
+   * @param {string} viewId
+   */
+  constructor(parts, viewId) {
+    this.viewId = viewId;
+    this.trace = parts.trace;
+    /** The trace before the last what-if, of the same sentence and model: to show what changed beside what was. */
+    this.before = parts.before;
+    this.state = parts.state;
+    this.theme = parts.theme;
+    /** Units of a picture that fit on the page without scrolling. */
+    this.room = parts.room;
+    this.tooltip = parts.tooltip;
+    /** What the studio was asked; null in a file. */
+    this.request = parts.request;
+    this.update = parts.update;
+    /** Ask the studio again with some things changed; null in a file. */
+    this.translate = parts.translate;
+    this.fetchWeights = parts.fetchWeights;
+    /** The models that the studio has; none in a file. */
+    this.models = parts.models;
+    const {stack, layer} = parts.state;
+    /** The attention that the state names, by its path in the trace: "encoder.0.self_attention". */
+    this.attention = `${stack}.${layer}.${attentionOf(parts.state)}`;
+    this.prose = element("div", {class: "prose"});
+    this.controlBar = element("div", {class: "controls"});
+    this.notes = element("div", {class: "notes"});
+    /** @type {Picture | null} */
+    this.drawn = null;
+    /** @type {(() => void)[]} */
+    this.leaving = [];
+  }
+
+  /**
+   * Write a paragraph. Values in it are text, never markup; numbers and strings are set off from the prose.
+   * @param {TemplateStringsArray} strings
+   * @param {...(string | number | Node)} values
+   */
+  say(strings, ...values) {
+    const paragraph = element("p");
+    strings.forEach((text, index) => {
+      paragraph.append(text.replace(/\s+/g, " "));
+      if (index >= values.length) return;
+      const value = values[index];
+      paragraph.append(value instanceof Node ? value : element("b", {class: "value"}, String(value)));
+    });
+    this.prose.append(paragraph);
+    return paragraph;
+  }
+
+  /**
+   * The view's picture; there is one. `finish` is called for you.
+   * @param {string} label what it shows, in a few words
+   */
+  picture(label) {
+    if (!this.drawn) {
+      this.drawn = new Picture({
+        name: `vitrail-${this.viewId}`,
+        label,
+        theme: this.theme,
+        tooltip: this.tooltip,
+        room: this.room,
+      });
+    }
+    return this.drawn;
+  }
+
+  /**
+   * Buttons, sliders and the like, above the picture.
+   * @param {...Child} children
+   */
+  controls(...children) {
+    for (const child of children) if (child) this.controlBar.append(child instanceof Node ? child : String(child));
+  }
+
+  /**
+   * HTML below the picture.
+   * @param {...Child} children
+   */
+  note(...children) {
+    for (const child of children) if (child) this.notes.append(child instanceof Node ? child : String(child));
+  }
+
+  /**
+   * A setting of this view alone, kept in the address.
+   * @param {string} key
+   * @param {string} fallback
+   */
+  option(key, fallback) {
+    return this.state.options[key] ?? fallback;
+  }
+
+  /**
+   * @param {string} key
+   * @param {string | null} value null: as in the beginning
+   * @param {{replace?: boolean}} [how]
+   */
+  setOption(key, value, how) {
+    this.update({options: {[key]: value}}, how);
+  }
+
+  /**
+   * Go to another view.
+   * @param {string} view
+   * @param {Changes} [changes]
+   */
+  go(view, changes = {}) {
+    this.update({...changes, view});
+  }
+
+  /**
+   * Whether a layer's matrices are here. In the studio, where they are not, they are fetched and the view is drawn
+   * again.
+   * @param {string} layer "encoder.0"
+   */
+  weights(layer) {
+    if (this.trace.hasWeights(layer)) return true;
+    this.fetchWeights?.(layer);
+    return false;
+  }
+
+  /**
+   * What to show in place of a control that needs a model, in a file that has none.
+   * @param {string} what "switch heads off"
+   */
+  needsStudio(what) {
+    return element(
+      "p",
+      {class: "needs-studio"},
+      `To ${what}, open this model with `,
+      element("code", {}, "vitrail studio"),
+      ".",
+    );
+  }
+
+  /**
+   * Tidy up (timers, listeners) when the view is left or drawn again.
+   * @param {() => void} tidy
+   */
+  onLeave(tidy) {
+    this.leaving.push(tidy);
+  }
+
+  leave() {
+    for (const tidy of this.leaving) tidy();
+    this.leaving = [];
+  }
+}
+
+/**
+ * A token of the sentence, in prose.
+ * @param {string} text
+ */
+export function word(text) {
+  return element("span", {class: "word"}, text);
+}
+
+/**
+ * A letter with a meaning, in its colour: `meaningOf("q")`.
+ * @param {import("./colour.js").Meaning} meaning
+ * @param {string} text
+ */
+export function coloured(meaning, text) {
+  return element("b", {class: `meaning-${meaning}`}, text);
+}

@@ -1,0 +1,119 @@
+// A picture: one SVG that grows with what is drawn into it, has words for those who cannot see it, and can be saved.
+
+import {element, shape} from "../dom.js";
+
+/**
+ * @typedef {import("../colour.js").Theme} Theme
+ * @typedef {import("./tooltip.js").Tooltip} Tooltip
+ * @typedef {{x: number, y: number, width: number, height: number}} Box
+ */
+
+let numberOfPictures = 0;
+
+/** Drawing primitives put their shapes here and say how far they reach. One unit is one sixteenth of a rem. */
+export class Picture {
+  /**
+   * @param {{name: string, label: string, theme: Theme, tooltip: Tooltip, room: number}} given
+   *   name: of the file it is saved as; label: what it shows, in a few words; room: units that fit without scrolling
+   */
+  constructor({name, label, theme, tooltip, room}) {
+    this.name = name;
+    this.label = label;
+    this.theme = theme;
+    this.tooltip = tooltip;
+    this.room = room;
+    this.right = 0;
+    this.bottom = 0;
+    const id = `picture-${++numberOfPictures}`;
+    this.description = shape("desc", {id});
+    // No <title> on the page: browsers would show it over every tooltip. Saved pictures get one.
+    this.node = shape("svg", {class: "picture", role: "img", "aria-label": label, "aria-describedby": id});
+    this.node.append(this.description);
+    this.current = /** @type {SVGElement} */ (this.node);
+  }
+
+  /**
+   * Say in words, with the real numbers, what is to be seen.
+   * @param {string} text
+   */
+  describe(text) {
+    this.description.textContent = text;
+  }
+
+  /**
+   * @template {SVGElement} Shape
+   * @param {Shape} drawn
+   * @param {Box} [reach] what it covers, so that the picture is large enough
+   * @returns {Shape}
+   */
+  add(drawn, reach) {
+    this.current.append(drawn);
+    if (reach) this.reach(reach.x + reach.width, reach.y + reach.height);
+    return drawn;
+  }
+
+  /**
+   * Draw several things into one group.
+   * @param {import("../dom.js").Attributes} attributes
+   * @param {() => void} draw
+   */
+  group(attributes, draw) {
+    const outer = this.current;
+    const inner = shape("g", attributes);
+    outer.append(inner);
+    this.current = inner;
+    try {
+      draw();
+    } finally {
+      this.current = outer;
+    }
+    return inner;
+  }
+
+  /**
+   * @param {number} right
+   * @param {number} bottom
+   */
+  reach(right, bottom) {
+    this.right = Math.max(this.right, right);
+    this.bottom = Math.max(this.bottom, bottom);
+  }
+
+  /** Something in it can be reached by keyboard, so it is no longer one image to a screen reader. */
+  makeInteractive() {
+    this.node.setAttribute("role", "group");
+  }
+
+  /** Give the picture its size. */
+  finish() {
+    const width = Math.ceil(this.right + 4);
+    const height = Math.ceil(this.bottom + 4);
+    this.node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.node.setAttribute("data-width", String(width));
+    this.node.setAttribute("data-height", String(height));
+    this.node.style.width = `${width / 16}rem`;
+    this.node.style.height = `${height / 16}rem`;
+    return this.node;
+  }
+}
+
+/**
+ * A box of its own for a picture, in which it scrolls when it is wider than the page.
+ * @param {Picture} picture
+ */
+export function pictureBox(picture) {
+  const node = picture.finish();
+  const scroller = element("div", {class: "picture-scroller", role: "region", "aria-label": picture.label}, node);
+  const box = element("div", {class: "picture-box"}, scroller);
+  const update = () => {
+    const hidden = scroller.scrollWidth - scroller.clientWidth;
+    box.classList.toggle("more-left", scroller.scrollLeft > 2);
+    box.classList.toggle("more-right", scroller.scrollLeft < hidden - 2);
+    // A box that scrolls must be within reach of the keyboard; one that does not would be a useless stop.
+    if (hidden > 2) scroller.setAttribute("tabindex", "0");
+    else scroller.removeAttribute("tabindex");
+  };
+  scroller.addEventListener("scroll", update, {passive: true});
+  if (typeof ResizeObserver === "function") new ResizeObserver(update).observe(scroller);
+  return box;
+}

@@ -1,0 +1,5 @@
+// Where the page begins.
+
+import {startApp} from "./app.js";
+
+startApp(window);

@@ -1,0 +1,81 @@
+// How numbers are written on the page.
+
+const MINUS = "−"; // as wide as +, unlike the hyphen
+
+/**
+ * A number with a fixed number of digits after the point.
+ * @param {number} value
+ * @param {number} [digits]
+ */
+export function decimal(value, digits = 2) {
+  if (Number.isNaN(value)) return "NaN";
+  if (value === Infinity) return "∞";
+  if (value === -Infinity) return `${MINUS}∞`;
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? MINUS + text : text;
+}
+
+/**
+ * A number as exactly as float32 holds it, for tooltips.
+ * @param {number} value
+ */
+export function precise(value) {
+  if (!Number.isFinite(value) || value === 0) return decimal(value, 0);
+  const size = Math.abs(value);
+  const text = size >= 1e-4 && size < 1e7 ? String(Number(size.toPrecision(7))) : scientific(size);
+  return value < 0 ? MINUS + text : text;
+}
+
+/**
+ * A small number: "4e-7".
+ * @param {number} value
+ */
+export function scientific(value) {
+  return Number(value.toPrecision(1)).toExponential().replace("e+", "e");
+}
+
+/**
+ * A probability as per cent.
+ * @param {number} value
+ */
+export function percent(value) {
+  if (value > 0 && value < 0.001) return "< 0.1%";
+  if (value > 0.999 && value < 1) return "> 99.9%";
+  return `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)}%`;
+}
+
+/**
+ * A count with its thousands apart: "2,304".
+ * @param {number} value
+ */
+export function count(value) {
+  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/**
+ * A large count in few letters: "1.3M".
+ * @param {number} value
+ */
+export function shortCount(value) {
+  if (value >= 1e9) return `${(value / 1e9).toFixed(1)}G`;
+  if (value >= 1e6) return `${(value / 1e6).toFixed(1)}M`;
+  if (value >= 1e4) return `${Math.round(value / 1e3)}k`;
+  return count(value);
+}
+
+/**
+ * The smallest, the largest, and the largest by size, of the finite numbers.
+ * @param {ArrayLike<number>} values
+ */
+export function extent(values) {
+  let least = Infinity;
+  let most = -Infinity;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (!Number.isFinite(value)) continue;
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  if (least > most) return {least: 0, most: 0, size: 0};
+  return {least, most, size: Math.max(Math.abs(least), Math.abs(most))};
+}

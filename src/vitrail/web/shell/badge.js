@@ -1,0 +1,55 @@
+// The badge that says how many of the numbers on the page were computed again, and what came out.
+
+import {element} from "../dom.js";
+import {count, scientific} from "../numbers.js";
+
+/** @typedef {import("../verify.js").Report} Report */
+
+/**
+ * "checked 2,304 of 2,310 numbers, largest difference 4e-7".
+ * @param {Report} report
+ */
+export function reportWords(report) {
+  const largest = Number.isFinite(report.largest) ? scientific(report.largest) : "beyond measure";
+  return `checked ${count(report.checked)} of ${count(report.total)} numbers, largest difference ${largest}`;
+}
+
+/** A small panel that opens to the details. */
+export class Badge {
+  constructor() {
+    this.summary = element("summary", {class: "badge-summary"}, "checking…");
+    this.details = element("div", {class: "badge-details"});
+    this.node = element("details", {class: "badge", "data-verified": "checking"}, this.summary, this.details);
+  }
+
+  /** @param {Report} report */
+  show(report) {
+    const failed = report.failures.length > 0;
+    const state = failed ? "failed" : report.finished ? "ok" : "checking";
+    this.node.dataset.verified = state;
+    const short = {failed: "does not add up", ok: "checked", checking: "checking…"}[state];
+    this.summary.replaceChildren(
+      element("span", {class: "badge-sign", "aria-hidden": "true"}, {failed: "✗", ok: "✓", checking: "…"}[state]),
+      element("span", {class: "badge-word"}, short),
+    );
+    /** @type {HTMLElement[]} */
+    const lines = [element("p", {}, `${reportWords(report)}.`)];
+    if (failed) {
+      lines.push(element("p", {}, "These do not follow from the numbers before them:"));
+      lines.push(element("ul", {}, ...report.failures.map(({name, place}) => element("li", {}, `${name}${place}`))));
+    } else if (report.finished) {
+      lines.push(
+        element(
+          "p",
+          {},
+          "Your browser has computed every checked number again, in double precision, from the numbers before it.",
+        ),
+      );
+      if (report.unchecked.length) {
+        lines.push(element("p", {}, "Not checked, because what they follow from is not in this page:"));
+        lines.push(element("p", {class: "unchecked"}, report.unchecked.join(", ")));
+      }
+    }
+    this.details.replaceChildren(...lines);
+  }
+}

@@ -1,0 +1,45 @@
+// The places of the page: header, guide and map at the side, the view in the middle.
+
+import {Badge} from "./badge.js";
+import {element} from "../dom.js";
+import {markOfVitrail, themePicker} from "./header.js";
+import {Tooltip} from "../draw/tooltip.js";
+
+/**
+ * Build the page's frame, and give its places.
+ * @param {Window} window
+ * @param {import("../theme.js").ThemeKeeper} themes
+ */
+export function layOutPage(window, themes) {
+  const home = window.document.getElementById("vitrail") ?? window.document.body;
+  const badge = new Badge();
+  const model = element("div", {class: "model-name"});
+  const sentence = element("div", {class: "sentence-place"});
+  const guide = element("nav", {class: "guide-place", "aria-label": "Guide"});
+  const map = element("div", {class: "map-place"});
+  const main = element("main", {class: "main", tabindex: -1});
+  const narrow = window.matchMedia("(max-width: 56rem)");
+  const side = element("details", {class: "side"}, element("summary", {}, "Guide and map"), guide, map);
+  const fold = () => {
+    side.open = !narrow.matches;
+  };
+  fold();
+  narrow.addEventListener("change", fold);
+
+  const skip = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    main.focus();
+  };
+  home.replaceChildren(
+    element("a", {class: "skip", href: "#", onclick: skip}, "Skip to the view"),
+    element(
+      "header",
+      {class: "header"},
+      element("div", {class: "brand"}, markOfVitrail(), element("span", {class: "brand-name"}, "Vitrail"), model),
+      sentence,
+      element("div", {class: "tools"}, badge.node, themePicker(themes)),
+    ),
+    element("div", {class: "body"}, side, main),
+  );
+  return {badge, model, sentence, guide, map, main, side, narrow, tooltip: new Tooltip(home)};
+}

@@ -1,0 +1,73 @@
+// The form that asks the studio: a model, a sentence, a language. Also what the studio shows before there is a trace.
+
+import {element} from "../dom.js";
+
+/**
+ * @typedef {import("../request.js").TraceRequest} TraceRequest
+ * @typedef {import("../source.js").ModelEntry} ModelEntry
+ * @typedef {{
+ *   models: ModelEntry[], request: TraceRequest, translate: (changes: Partial<TraceRequest>) => Promise<void>}} Asking
+ */
+
+/** @param {Asking} asking */
+export function startPage(asking) {
+  return element(
+    "div",
+    {class: "start"},
+    element("h1", {class: "view-title"}, "Type a sentence"),
+    element("p", {class: "prose"}, "It is translated here, on this computer, and every step of it opens before you."),
+    sentenceForm(asking),
+  );
+}
+
+/** @param {Asking} asking */
+export function sentenceForm({models, request, translate}) {
+  const current = models.find((entry) => entry.name === request.model) ?? models[0];
+  const text = element("input", {
+    type: "text",
+    name: "text",
+    class: "sentence-input",
+    value: request.text,
+    maxlength: 2000,
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-label": "Sentence to translate",
+    placeholder: "je suis étudiant",
+    "data-key": "sentence-input",
+  });
+  const languages = current?.languages ?? [];
+  const to = element(
+    "select",
+    {name: "to", "aria-label": "Translate into"},
+    ...languages.map((name) => element("option", {value: name, selected: name === request.to}, name)),
+  );
+  const model = element(
+    "select",
+    {
+      name: "model",
+      "aria-label": "Model",
+      // Another model may know other languages and other words: begin again with it.
+      onchange: () => {
+        const known = models.find((entry) => entry.name === model.value)?.languages ?? [];
+        const language = request.to && known.includes(request.to) ? request.to : (known[0] ?? null);
+        translate({model: model.value, to: language, heads_off: {}, prefix: "", reference: ""});
+      },
+    },
+    ...models.map((entry) => element("option", {value: entry.name, selected: entry === current}, entry.name)),
+  );
+  return element(
+    "form",
+    {
+      class: "sentence-form",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        if (!text.value.trim()) return;
+        translate({model: current?.name ?? "", text: text.value, to: languages.length ? to.value : null});
+      },
+    },
+    text,
+    languages.length > 1 && element("label", {}, "into ", to),
+    models.length > 1 && element("label", {}, "with ", model),
+    element("button", {type: "submit", class: "primary"}, "Translate"),
+  );
+}

@@ -1,0 +1,110 @@
+// Where traces come from: the one inside this page, or the studio that serves it.
+//
+// The studio's API, JSON in and out; the token of the page's address goes along as X-Vitrail-Token:
+//   GET  api/models   -> {models: [{name, languages: [...], example?: {text, to}}]}
+//   POST api/trace    {model, text, to, decode: {beam_size, …}, prefix, heads_off, reference} -> a trace
+//   POST api/weights  {model, layer: "encoder.0"} -> {weights: {name: {shape, data}}}
+//   an error          {error: {what, where, fix}}
+
+import {Problem} from "./problem.js";
+import {readTrace} from "./trace.js";
+
+/**
+ * @typedef {import("./request.js").TraceRequest} TraceRequest
+ * @typedef {import("./trace.js").Trace} Trace
+ * @typedef {{name: string, languages: string[], example?: {text: string, to: string | null}}} ModelEntry
+ */
+
+/** A page that has its trace inside: nothing can be asked. */
+export class FileSource {
+  /** @param {string} text */
+  constructor(text) {
+    this.canTranslate = /** @type {const} */ (false);
+    this.text = text;
+  }
+
+  /** The trace in the page. */
+  read() {
+    return readTrace(this.text);
+  }
+}
+
+/** The studio: any sentence, any what-if. */
+export class StudioSource {
+  /**
+   * @param {string} token
+   * @param {typeof fetch} [ask]
+   */
+  constructor(token, ask = fetch.bind(globalThis)) {
+    this.canTranslate = /** @type {const} */ (true);
+    this.token = token;
+    this.ask = ask;
+  }
+
+  /** @returns {Promise<ModelEntry[]>} */
+  async models() {
+    const answer = await this.call("api/models");
+    return answer.models;
+  }
+
+  /**
+   * @param {TraceRequest} request
+   * @returns {Promise<Trace>}
+   */
+  async trace(request) {
+    return readTrace(await this.call("api/trace", request));
+  }
+
+  /**
+   * @param {string} model
+   * @param {string} layer
+   * @returns {Promise<Record<string, import("./trace.js").EncodedArray>>}
+   */
+  async weights(model, layer) {
+    const answer = await this.call("api/weights", {model, layer});
+    return answer.weights;
+  }
+
+  /**
+   * @param {string} path
+   * @param {unknown} [body]
+   * @returns {Promise<any>}
+   */
+  async call(path, body) {
+    /** @type {Record<string, string>} */
+    const headers = {"X-Vitrail-Token": this.token};
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    let answer;
+    try {
+      const method = body === undefined ? "GET" : "POST";
+      answer = await this.ask(path, {method, headers, body: body === undefined ? undefined : JSON.stringify(body)});
+    } catch {
+      throw new Problem("the studio does not answer", {where: path, fix: "is `vitrail studio` still running?"});
+    }
+    let content;
+    try {
+      content = await answer.json();
+    } catch {
+      throw new Problem(`the studio answered with status ${answer.status} and no JSON`, {where: path});
+    }
+    if (!answer.ok || content.error) {
+      const error = content.error ?? {};
+      throw new Problem(String(error.what ?? `the studio refused this (status ${answer.status})`), {
+        where: error.where ? String(error.where) : "",
+        fix: error.fix ? String(error.fix) : "",
+      });
+    }
+    return content;
+  }
+}
+
+/**
+ * The source that this page has.
+ * @param {Document} page
+ * @returns {FileSource | StudioSource}
+ */
+export function openSource(page) {
+  const embedded = page.getElementById("vitrail-trace");
+  if (embedded) return new FileSource(embedded.textContent ?? "");
+  return new StudioSource(new URLSearchParams(page.location.search).get("token") ?? "");
+}

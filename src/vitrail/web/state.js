@@ -1,0 +1,176 @@
+// Where the reader is: view, layer, head, token, step. Kept in the address where there is one, else in memory.
+
+/**
+ * @typedef {import("./trace.js").Trace} Trace
+ * @typedef {import("./trace.js").Stack} Stack
+ * @typedef {import("./trace.js").Sublayer} Sublayer
+ * @typedef {{
+ *   view: string, stack: Stack, layer: number, sublayer: Sublayer, head: number, token: number, step: number,
+ *   options: Record<string, string>}} State
+ * @typedef {{read: () => string, write: (hash: string, isNew: boolean) => void, listen: (heard: () => void) => void}} Address
+ * @typedef {Partial<Omit<State, "options">> & {options?: Record<string, string | null>}} Changes
+ */
+
+const NUMBERS = /** @type {const} */ (["layer", "head", "token", "step"]);
+const SUBLAYERS = ["self_attention", "cross_attention", "feed_forward"];
+
+/** @type {Readonly<State>} where everyone begins */
+export const BEGINNING = {
+  view: "",
+  stack: "encoder",
+  layer: 0,
+  sublayer: "self_attention",
+  head: 0,
+  token: 0,
+  step: 0,
+  options: {},
+};
+
+/**
+ * What a hash says: `#view=score&layer=1&token=8`. Keys that only one view knows are its options.
+ * @param {string} hash
+ * @returns {State}
+ */
+export function parseHash(hash) {
+  /** @type {State} */
+  const state = {...BEGINNING, options: {}};
+  for (const [key, value] of new URLSearchParams(hash.replace(/^#/, ""))) {
+    if (key === "view") state.view = value;
+    else if (key === "stack") state.stack = value === "decoder" ? "decoder" : "encoder";
+    else if (key === "sublayer") {
+      if (SUBLAYERS.includes(value)) state.sublayer = /** @type {Sublayer} */ (value);
+    } else if (NUMBERS.some((name) => name === key)) {
+      const number = /^\d{1,6}$/.test(value) ? Number(value) : 0;
+      state[/** @type {typeof NUMBERS[number]} */ (key)] = number;
+    } else state.options[key] = value;
+  }
+  return state;
+}
+
+/**
+ * The hash that says this; what is as in the beginning is left out.
+ * @param {State} state
+ */
+export function formatHash(state) {
+  const pairs = new URLSearchParams();
+  if (state.view) pairs.set("view", state.view);
+  if (state.stack !== BEGINNING.stack) pairs.set("stack", state.stack);
+  if (state.sublayer !== BEGINNING.sublayer) pairs.set("sublayer", state.sublayer);
+  for (const name of NUMBERS) if (state[name] !== 0) pairs.set(name, String(state[name]));
+  for (const key of Object.keys(state.options).sort()) pairs.set(key, state.options[key]);
+  return `#${pairs}`;
+}
+
+/**
+ * The nearest state that this trace has: a layer that exists, a token of the sentence.
+ * @param {State} state
+ * @param {Trace} trace
+ * @returns {State}
+ */
+export function clampState(state, trace) {
+  /** @type {(value: number, count: number) => number} */
+  const within = (value, count) => Math.max(0, Math.min(value, count - 1));
+  const sublayer = trace.sublayers(state.stack).includes(state.sublayer) ? state.sublayer : "self_attention";
+  return {
+    ...state,
+    sublayer,
+    layer: within(state.layer, trace.layers(state.stack)),
+    head: within(state.head, trace.config.heads),
+    token: within(state.token, trace.tokens(state.stack).length),
+    step: within(state.step, trace.target.ids.length),
+  };
+}
+
+/**
+ * The attention that a state names: its sub-layer, unless that is the feed-forward network, which has none.
+ * @param {State} state
+ * @returns {import("./trace.js").Attention}
+ */
+export function attentionOf(state) {
+  return state.sublayer === "feed_forward" ? "self_attention" : state.sublayer;
+}
+
+/** Holds the state, tells whoever subscribed, and keeps the address in step with it. */
+export class StateKeeper {
+  /** @param {Address} address */
+  constructor(address) {
+    this.address = address;
+    this.state = parseHash(address.read());
+    /** @type {((state: State) => void)[]} */
+    this.subscribers = [];
+    /** @type {(state: State) => State} */
+    this.clamp = (state) => state;
+    address.listen(() => {
+      this.state = this.clamp(parseHash(address.read()));
+      this.tell();
+    });
+  }
+
+  /**
+   * Change some of it. An option set to null is forgotten.
+   * @param {Changes} changes
+   * @param {{replace?: boolean}} [how] replace: without a new entry in the browser's history
+   */
+  update(changes, how = {}) {
+    const {options, ...rest} = changes;
+    /** @type {Record<string, string>} */
+    const merged = {...this.state.options};
+    for (const [key, value] of Object.entries(options ?? {})) {
+      if (value === null) delete merged[key];
+      else merged[key] = value;
+    }
+    const next = this.clamp({...this.state, ...rest, options: merged});
+    const hash = formatHash(next);
+    const isNew = hash !== formatHash(this.state);
+    this.state = next;
+    if (isNew) this.address.write(hash, !how.replace);
+    this.tell();
+  }
+
+  /** @param {(state: State) => void} subscriber */
+  subscribe(subscriber) {
+    this.subscribers.push(subscriber);
+  }
+
+  tell() {
+    for (const subscriber of this.subscribers) subscriber(this.state);
+  }
+}
+
+/**
+ * The browser's address, or a memory of one where there is none (inside a notebook's frame).
+ * @param {Window} window
+ * @returns {Address}
+ */
+export function openAddress(window) {
+  let hash = "";
+  let hasAddress = false;
+  try {
+    hash = window.location.hash;
+    hasAddress = /^(https?|file):$/.test(window.location.protocol);
+    // A frame without an origin may refuse history: find out now, once.
+    if (hasAddress) window.history.replaceState(null, "", hash || window.location.pathname + window.location.search);
+  } catch {
+    hasAddress = false;
+  }
+  if (!hasAddress) {
+    return {
+      read: () => hash,
+      write: (next) => {
+        hash = next;
+      },
+      listen: () => {},
+    };
+  }
+  return {
+    read: () => window.location.hash,
+    write: (next, isNew) => {
+      if (isNew) window.history.pushState(null, "", next);
+      else window.history.replaceState(null, "", next);
+    },
+    listen: (heard) => {
+      window.addEventListener("popstate", heard);
+      window.addEventListener("hashchange", heard);
+    },
+  };
+}

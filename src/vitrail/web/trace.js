@@ -1,0 +1,314 @@
+// The trace: everything that one translation left behind, read by name. The format is docs/trace.md.
+
+import {Problem} from "./problem.js";
+
+const VERSION = 1;
+const COPY_AGAIN = "copy the file again, or record the sentence again";
+
+/**
+ * @typedef {"encoder" | "decoder"} Stack
+ * @typedef {"self_attention" | "cross_attention"} Attention
+ * @typedef {Attention | "feed_forward"} Sublayer
+ * @typedef {{shape: number[], data: string}} EncodedArray
+ * @typedef {{
+ *   preset: string, d_model: number, heads: number, kv_heads: number, d_k: number, d_ff: number,
+ *   encoder_layers: number, decoder_layers: number, norm: "post" | "pre", positions: string, max_positions: number,
+ *   max_distance: number, activation: "relu" | "gelu" | "silu", bias: boolean, output_bias: boolean,
+ *   embedding_scale: boolean, tie_embeddings: "all" | "target" | "none"}} ModelConfig
+ * @typedef {{
+ *   name: string, config: ModelConfig, languages: string[], source_vocabulary: number, target_vocabulary: number,
+ *   parameters: {total: number, embeddings: number, parts: Record<string, number>}}} ModelFacts
+ * @typedef {{text: string, ids: number[], tokens: string[], words: number[]}} Side
+ * @typedef {Side & {input_ids: number[], input_tokens: string[]}} TargetSide
+ * @typedef {"kept" | "finished" | "pruned" | "dropped" | "stopped"} Fate
+ * @typedef {{
+ *   parent: number, id: number, log_prob: number, total: number, score: number, rank: number, fate: Fate,
+ *   margin: number | null, becomes: number | null, chance?: number, draw?: number}} Candidate
+ * @typedef {{hypothesis: number, tokens_so_far: number[], total: number}} LiveHypothesis
+ * @typedef {{step: number, live: LiveHypothesis[], candidates: Candidate[]}} SearchStep
+ * @typedef {{
+ *   ids: number[], tokens: string[], text: string, log_probs: number[], score: number, finished: boolean,
+ *   returned: boolean}} SearchResult
+ * @typedef {{
+ *   kind: "beam" | "sample", beam_size: number, top_beams: number, alpha: number, penalty: "length" | "gnmt",
+ *   steps: SearchStep[], results: SearchResult[]}} Search
+ * @typedef {{
+ *   text: string, ids: number[], tokens: string[], input_ids: number[], input_tokens: string[],
+ *   label_smoothing: number, logits: EncodedArray, log_probs: EncodedArray}} Reference
+ * @typedef {{
+ *   format: string, version: number, vitrail: string, model: ModelFacts, source: Side, target: TargetSide,
+ *   to: string | null, settings: Record<string, any>,
+ *   what_if: {heads_off: Record<string, number[]>, prefix: string}, vocabulary: string[],
+ *   arrays: Record<string, EncodedArray>, weights: Record<string, EncodedArray>, weights_of?: string[],
+ *   search: Search, reference: Reference | null, probes: any, seen: "training" | "held out" | null}} TraceDocument
+ */
+
+/** Numbers with axes, the last one running fastest. */
+export class Tensor {
+  /**
+   * @param {readonly number[]} shape
+   * @param {Float32Array} data
+   */
+  constructor(shape, data) {
+    this.shape = shape;
+    this.data = data;
+  }
+
+  /**
+   * One number: `at(head, query, key)`.
+   * @param {...number} index
+   */
+  at(...index) {
+    let place = 0;
+    for (let axis = 0; axis < this.shape.length; axis++) place = place * this.shape[axis] + index[axis];
+    return this.data[place];
+  }
+
+  /**
+   * All numbers under the leading indices, without copying them: `row(head, query)` is that query's row.
+   * @param {...number} index
+   */
+  row(...index) {
+    let place = 0;
+    let size = 1;
+    this.shape.forEach((length, axis) => {
+      if (axis < index.length) place = place * length + index[axis];
+      else size *= length;
+    });
+    return this.data.subarray(place * size, (place + 1) * size);
+  }
+
+  /** How many numbers there are. */
+  get size() {
+    return this.data.length;
+  }
+}
+
+/** One translation. Everything that is plain is a property under the name it has in the format. */
+export class Trace {
+  /** @param {TraceDocument} facts */
+  constructor(facts) {
+    this.facts = facts;
+    this.model = facts.model;
+    this.config = facts.model.config;
+    this.source = facts.source;
+    this.target = facts.target;
+    this.to = facts.to;
+    this.settings = facts.settings;
+    this.whatIf = facts.what_if;
+    this.vocabulary = facts.vocabulary;
+    this.search = facts.search;
+    this.reference = facts.reference;
+    this.probes = facts.probes;
+    this.seen = facts.seen;
+    /** @type {Map<string, Tensor>} */
+    this.decoded = new Map();
+    /** @type {Record<string, EncodedArray>} */
+    this.encodedWeights = {...facts.weights};
+  }
+
+  /** The names of all recorded arrays, in the order in which the model computed them. */
+  names() {
+    return Object.keys(this.facts.arrays);
+  }
+
+  /** @param {string} name */
+  has(name) {
+    return Object.hasOwn(this.facts.arrays, name);
+  }
+
+  /**
+   * What the model had under this name: `array("encoder.0.self_attention.q")`.
+   * @param {string} name
+   */
+  array(name) {
+    if (!this.has(name)) throw new Problem(`this trace holds nothing called '${name}'`);
+    return this.decode(`arrays.${name}`, this.facts.arrays[name]);
+  }
+
+  /**
+   * A parameter by its name in the model, or null where the file does not hold it.
+   * @param {string} name
+   */
+  weight(name) {
+    if (!Object.hasOwn(this.encodedWeights, name)) return null;
+    return this.decode(`weights.${name}`, this.encodedWeights[name]);
+  }
+
+  /**
+   * Whether the matrices of a layer ("encoder.0") are here.
+   * @param {string} layer
+   */
+  hasWeights(layer) {
+    const [stack, number] = layer.split(".");
+    return Object.hasOwn(this.encodedWeights, `${stack}.layers.${number}.self_attention.query.weight`);
+  }
+
+  /**
+   * Take in parameters that arrived later.
+   * @param {Record<string, EncodedArray>} weights
+   */
+  addWeights(weights) {
+    Object.assign(this.encodedWeights, weights);
+  }
+
+  /** The reference translation's own arrays. */
+  referenceArrays() {
+    if (!this.reference) return null;
+    return {
+      logits: this.decode("reference.logits", this.reference.logits),
+      log_probs: this.decode("reference.log_probs", this.reference.log_probs),
+    };
+  }
+
+  /**
+   * @param {string} place
+   * @param {EncodedArray} encoded
+   */
+  decode(place, encoded) {
+    const known = this.decoded.get(place);
+    if (known) return known;
+    const tensor = decodeArray(encoded, place);
+    this.decoded.set(place, tensor);
+    return tensor;
+  }
+
+  /** @param {Stack} stack */
+  layers(stack) {
+    return stack === "encoder" ? this.config.encoder_layers : this.config.decoder_layers;
+  }
+
+  /**
+   * The kv head that a head uses: one of its own, or one shared with its neighbours.
+   * @param {number} head
+   */
+  kvHead(head) {
+    return Math.floor(head / (this.config.heads / this.config.kv_heads));
+  }
+
+  /**
+   * What a stack's positions stand for: the source's tokens, or those that the decoder was fed.
+   * @param {Stack} stack
+   */
+  tokens(stack) {
+    return stack === "encoder" ? this.source.tokens : this.target.input_tokens;
+  }
+
+  /**
+   * What an attention's keys and values stand for.
+   * @param {Stack} stack
+   * @param {Sublayer} attention
+   */
+  keyTokens(stack, attention) {
+    return attention === "cross_attention" ? this.source.tokens : this.tokens(stack);
+  }
+
+  /**
+   * The sub-layers of a stack, in order.
+   * @param {Stack} stack
+   * @returns {Sublayer[]}
+   */
+  sublayers(stack) {
+    return stack === "encoder"
+      ? ["self_attention", "feed_forward"]
+      : ["self_attention", "cross_attention", "feed_forward"];
+  }
+
+  /**
+   * The name of what flows into a layer: the layer's below, or the embedded words.
+   * @param {Stack} stack
+   * @param {number} layer
+   */
+  layerInput(stack, layer) {
+    if (layer > 0) return `${stack}.${layer - 1}.output`;
+    return stack === "encoder" ? "source.sum" : "target.sum";
+  }
+
+  /**
+   * The name of x, which goes past a sub-layer on the dotted line and is added again behind it.
+   * @param {Stack} stack
+   * @param {number} layer
+   * @param {number} number of the sub-layer, from 1 on
+   */
+  residual(stack, layer, number) {
+    return number === 1 ? this.layerInput(stack, layer) : `${stack}.${layer}.add_norm_${number - 1}.output`;
+  }
+
+  /**
+   * The name of what a sub-layer works on: x itself, or, with pre-norm, x normed.
+   * @param {Stack} stack
+   * @param {number} layer
+   * @param {number} number of the sub-layer, from 1 on
+   */
+  sublayerInput(stack, layer, number) {
+    if (this.config.norm === "pre") return `${stack}.${layer}.add_norm_${number}.normed`;
+    return this.residual(stack, layer, number);
+  }
+
+  /**
+   * Whether a head was switched off.
+   * @param {string} attention the sub-layer's name: "decoder.0.cross_attention"
+   * @param {number} head
+   */
+  isOff(attention, head) {
+    return (this.whatIf.heads_off[attention] ?? []).includes(head);
+  }
+}
+
+/**
+ * A trace from JSON's text or from what was parsed from it; anything else is refused.
+ * @param {unknown} given
+ * @returns {Trace}
+ */
+export function readTrace(given) {
+  let facts = given;
+  if (typeof given === "string") {
+    try {
+      facts = JSON.parse(given);
+    } catch {
+      throw new Problem("this trace is not JSON", {fix: COPY_AGAIN});
+    }
+  }
+  if (!isObject(facts) || facts.format !== "vitrail-trace") {
+    throw new Problem("this is not a trace of vitrail", {fix: "give what `trace.save` wrote"});
+  }
+  if (typeof facts.version !== "number" || facts.version > VERSION) {
+    throw new Problem(`this trace has version ${facts.version}; this page reads versions up to ${VERSION}`, {
+      fix: "upgrade vitrail",
+    });
+  }
+  for (const section of ["model", "source", "target", "settings", "what_if", "arrays", "weights", "search"]) {
+    if (!isObject(facts[section])) {
+      throw new Problem("the trace is damaged: an object is missing", {where: section, fix: COPY_AGAIN});
+    }
+  }
+  return new Trace(/** @type {TraceDocument} */ (/** @type {unknown} */ (facts)));
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is Record<string, unknown>}
+ */
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The numbers of an encoded array: base64 of little-endian float32, so that -inf survives.
+ * @param {EncodedArray} encoded
+ * @param {string} where
+ * @returns {Tensor}
+ */
+export function decodeArray(encoded, where) {
+  const size = encoded.shape.reduce((product, length) => product * length, 1);
+  const binary = atob(encoded.data);
+  if (binary.length !== 4 * size) {
+    throw new Problem(`there are ${binary.length} bytes for ${encoded.shape.join(" × ")} numbers`, {
+      where,
+      fix: COPY_AGAIN,
+    });
+  }
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return new Tensor(encoded.shape, new Float32Array(bytes.buffer));
+}

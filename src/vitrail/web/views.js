@@ -1,0 +1,70 @@
+// The views in guided order, from the black box to beam search, and what a view is.
+//
+// A view is a module `views/NN_name.js` (NN: its row in the list of pictures) that exports one constant:
+//
+//     export const scoreView = {
+//       id: "score",                                  // in the address: #view=score
+//       row: 9,                                       // its number in the guide
+//       title: "Score",                               // heading and guide
+//       pickers: ["attention", "layer", "head", "token"],   // which pickers the shell shows above the picture
+//       render(context) { … },
+//     };
+//
+// `pickers` are drawn by the shell and change the state:
+//   "attention"  one of three: encoder self-attention, decoder self-attention, encoder-decoder attention
+//   "stack"      encoder or decoder              "sublayer"  the sub-layers of the chosen stack
+//   "layer"      the layers of the chosen stack  "head"      the heads
+//   "token"      the positions of the chosen stack: the source's tokens, or those the decoder was fed
+//   "step"       the decoding steps: step t chooses target token t
+// Left and right step through tokens (or steps), up and down through layers while the picture has the focus, [ and ]
+// through heads.
+//
+// `render(context)` is called whenever anything changed: trace, state, theme, size. It draws everything again, at once,
+// and keeps nothing. What it gets (context.js):
+//   context.trace          the trace (trace.js): context.trace.array("encoder.0.self_attention.q").row(head, token)
+//   context.state          {view, stack, layer, sublayer, head, token, step, options}; always within what the trace has
+//   context.attention      the attention that the state names: "encoder.0.self_attention" (its path in the trace)
+//   context.update(changes, {replace: true})   change the state; `replace` for scrubbing and playing
+//   context.go("score", {token: 3})            go to another view
+//   context.option(key, fallback), context.setOption(key, value)   the view's own settings, kept in the address as
+//                                              strings; choose keys that no other view uses, e.g. "bars"
+//   context.say`The word ${word("it")} scores ${decimal(9.1)}.`    a paragraph (two or three of them, plain words)
+//   context.controls(node, …)                  HTML controls above the picture
+//   context.picture("what it shows")           the view's one picture (draw/picture.js), to draw into with draw/*.js;
+//                                              call .describe("…") with a sentence that holds the real numbers
+//   context.room                               picture units that fit beside each other without scrolling; a wider
+//                                              picture scrolls in its own box
+//   context.note(node, …)                      HTML below the picture
+//   context.theme                              "light" or "dark", for colour.js
+//   context.before                             the trace before the last what-if, or null
+//   context.translate                          null in a file; in the studio `await translate({heads_off: {…}})` asks
+//                                              again with this changed (see request.js) and draws the new trace
+//   context.needsStudio("switch heads off")    the line to show where `translate` is null
+//   context.weights("encoder.0")               whether that layer's matrices are here (the studio then fetches them)
+//   context.onLeave(() => …)                   stop timers
+// A picture is drawn with `strip`, `matrix`, `frame`, `box`, `arrow`, `bars`, `lines`, `numberTable`, `label` and
+// `valueLegend`; each takes the picture and one object, and most give back the box they cover. Numbers can be read by
+// pointer and keyboard without further work. Text from a trace goes through these or through dom.js, never innerHTML.
+//
+// Modules may only use `import {a, b} from "./x.js"` (one statement on one line, no renaming) and
+// `export function/const/class`; a name is exported by one module only. Python joins them into one script.
+
+import {blackBoxView} from "./views/01_black_box.js";
+import {stacksView} from "./views/02_stacks.js";
+
+/**
+ * @typedef {import("./context.js").ViewContext} ViewContext
+ * @typedef {"attention" | "stack" | "sublayer" | "layer" | "head" | "token" | "step"} Picker
+ * @typedef {{id: string, row: number, title: string, pickers: Picker[], render: (context: ViewContext) => void}} View
+ */
+
+/** @type {readonly View[]} */
+export const VIEWS = [blackBoxView, stacksView];
+
+/**
+ * The view with this id, or the first.
+ * @param {string} id
+ */
+export function viewOf(id) {
+  return VIEWS.find((view) => view.id === id) ?? VIEWS[0];
+}

@@ -1,0 +1,81 @@
+// Row 1, the black box: a sentence goes in, its translation comes out.
+
+import {decimal, percent} from "../numbers.js";
+import {arrow, box} from "../draw/frame.js";
+import {fitText, label, textWidth} from "../draw/label.js";
+import {sentenceForm} from "../shell/start.js";
+
+/** @typedef {import("../context.js").ViewContext} ViewContext */
+
+/** @type {import("../views.js").View} */
+export const blackBoxView = {
+  id: "black-box",
+  row: 1,
+  title: "The black box",
+  pickers: [],
+  render(context) {
+    const {trace} = context;
+    const result = trace.search.results[0];
+    context.say`A translator takes a sentence and gives back another. You gave ${trace.model.name} the words
+      ${`“${trace.source.text}”`}, and it answered ${`“${trace.target.text}”`}.`;
+    if (result) {
+      const certainty = Math.exp(result.log_probs.reduce((sum, value) => sum + value, 0));
+      context.say`Of all sentences it could have written it gives this one a probability of ${percent(certainty)}
+        (a score of ${decimal(result.score, 3)} for each word, on a logarithmic scale). The next pictures open the box.`;
+    }
+    if (context.translate && context.request) {
+      context.controls(sentenceForm({models: context.models, request: context.request, translate: context.translate}));
+    } else {
+      context.controls(context.needsStudio("translate a sentence of your own"));
+    }
+    if (trace.seen) context.say`${SEEN[trace.seen]}`;
+    draw(context);
+  },
+};
+
+const SEEN = {
+  training: "This sentence was among those the model learned from.",
+  "held out": "The model never saw this sentence while it learned.",
+};
+
+/** @param {ViewContext} context */
+function draw(context) {
+  const {trace, room} = context;
+  const picture = context.picture("The translator as a black box");
+  picture.describe(`“${trace.source.text}” goes into the box and “${trace.target.text}” comes out of it.`);
+  const size = 20;
+  const boxWidth = 200;
+  const sides = [textWidth(trace.source.text, size), textWidth(trace.target.text, size)];
+  const fits = sides[0] + sides[1] + boxWidth + 140 <= room;
+  const name = "the Transformer";
+  if (fits) {
+    const y = 24;
+    const left = sides[0] + 70;
+    label(picture, {x: 0, y: y + 52, text: trace.source.text, size});
+    arrow(picture, {points: [[sides[0] + 14, y + 45], [left, y + 45]], meaning: "x", width: 3});
+    box(picture, {x: left, y, width: boxWidth, height: 90, text: name, note: trace.model.name, size: 19, ...inside(context)});
+    arrow(picture, {points: [[left + boxWidth, y + 45], [left + boxWidth + 56, y + 45]], meaning: "z", width: 3});
+    label(picture, {x: left + boxWidth + 70, y: y + 52, text: trace.target.text, size, bold: true});
+    return;
+  }
+  const width = Math.min(room, Math.max(sides[0], sides[1], boxWidth) + 20);
+  const middle = width / 2;
+  /** @type {(text: string, y: number, bold: boolean) => void} */
+  const line = (text, y, bold) => {
+    label(picture, {x: middle, y, text: fitText(text, width, size, bold), size, bold, anchor: "middle"});
+  };
+  line(trace.source.text, 24, false);
+  arrow(picture, {points: [[middle, 38], [middle, 82]], meaning: "x", width: 3});
+  const area = {x: middle - boxWidth / 2, y: 84, width: boxWidth, height: 90};
+  box(picture, {...area, text: name, note: trace.model.name, size: 19, ...inside(context)});
+  arrow(picture, {points: [[middle, 174], [middle, 218]], meaning: "z", width: 3});
+  line(trace.target.text, 244, true);
+}
+
+/**
+ * @param {ViewContext} context
+ * @returns {{onpick: () => void, spoken: string}}
+ */
+function inside(context) {
+  return {onpick: () => context.go("stacks"), spoken: "Open the box"};
+}

@@ -1,0 +1,174 @@
+// Row 2, encoders and decoders: as many layers as this model has, with their shapes and parameter counts.
+
+import {count, shortCount} from "../numbers.js";
+import {arrow, box, frame} from "../draw/frame.js";
+import {label} from "../draw/label.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("../trace.js").Stack} Stack
+ */
+
+const LAYER = 58;
+const GAP = 14;
+
+/** @type {import("../views.js").View} */
+export const stacksView = {
+  id: "stacks",
+  row: 2,
+  title: "Encoders and decoders",
+  pickers: [],
+  render(context) {
+    const {trace} = context;
+    const {encoder_layers, decoder_layers, d_model} = trace.config;
+    const {total, embeddings} = trace.model.parameters;
+    context.say`Inside the box stand two stacks: ${encoder_layers} ${encoder_layers === 1 ? "encoder" : "encoders"} that
+      read your sentence and ${decoder_layers} ${decoder_layers === 1 ? "decoder" : "decoders"} that write the
+      translation, word by word. What the top encoder gives goes to every decoder.`;
+    context.say`Each token travels as ${d_model} numbers. The source has ${trace.source.tokens.length} tokens, so every
+      encoder takes in and gives out ${trace.source.tokens.length} × ${d_model} numbers. The model has
+      ${count(total)} learned numbers in all, ${count(embeddings)} of them in its tables of words.`;
+    draw(context);
+  },
+};
+
+/** @param {ViewContext} context */
+function draw(context) {
+  const {trace} = context;
+  const picture = context.picture("The model's encoder and decoder stacks");
+  const width = Math.max(250, Math.min(340, (context.room - 90) / 2));
+  const gap = 76;
+  const layers = {encoder: trace.layers("encoder"), decoder: trace.layers("decoder")};
+  const highest = Math.max(layers.encoder, layers.decoder);
+  const stackHeight = (/** @type {number} */ number) => number * (LAYER + GAP) + 44;
+  const bottom = 54 + stackHeight(highest);
+  /** @type {Record<Stack, number>} */
+  const left = {encoder: 0, decoder: width + gap};
+
+  for (const stack of /** @type {Stack[]} */ (["encoder", "decoder"])) {
+    const height = stackHeight(layers[stack]);
+    const y = bottom - height;
+    const title = stack === "encoder" ? "Encoders" : "Decoders";
+    frame(picture, {x: left[stack], y, width, height, meaning: stack, title, note: parametersOf(context, stack)});
+    for (let layer = 0; layer < layers[stack]; layer++) drawLayer(context, stack, layer, left[stack] + 16, bottom, width - 32);
+  }
+  drawMemory(context, left, width, bottom, stackHeight);
+  drawEnds(context, left, width, bottom, stackHeight);
+  picture.describe(
+    `${layers.encoder} encoders (${parametersOf(context, "encoder")}) beside ${layers.decoder} decoders ` +
+      `(${parametersOf(context, "decoder")}); an arrow leads from the top encoder into every decoder.`,
+  );
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {Stack} stack
+ * @param {number} layer
+ * @param {number} x
+ * @param {number} bottom
+ * @param {number} width
+ */
+function drawLayer(context, stack, layer, x, bottom, width) {
+  const {trace} = context;
+  const tokens = trace.tokens(stack).length;
+  const parameters = trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
+  const note = `${tokens} × ${trace.config.d_model} in and out · ${shortCount(parameters)} parameters`;
+  box(context.picture(""), {
+    x,
+    y: layerTop(bottom, layer),
+    width,
+    height: LAYER,
+    text: `${stack} ${layer}`,
+    note,
+    meaning: stack,
+    filled: false,
+    size: 16,
+    onpick: () => context.go("layer", {stack, layer}),
+    spoken: `${stack} ${layer}, ${note}: go inside`,
+    key: `stack-${stack}-${layer}`,
+  });
+}
+
+/**
+ * @param {number} bottom
+ * @param {number} layer
+ */
+function layerTop(bottom, layer) {
+  return bottom - (layer + 1) * (LAYER + GAP);
+}
+
+/**
+ * The way from the top encoder into every decoder.
+ * @param {ViewContext} context
+ * @param {Record<Stack, number>} left
+ * @param {number} width
+ * @param {number} bottom
+ * @param {(number: number) => number} stackHeight
+ */
+function drawMemory(context, left, width, bottom, stackHeight) {
+  const {trace} = context;
+  const picture = context.picture("");
+  const top = bottom - stackHeight(trace.layers("encoder"));
+  const way = left.decoder - 38;
+  const start = left.encoder + width / 2;
+  for (let layer = 0; layer < trace.layers("decoder"); layer++) {
+    const y = layerTop(bottom, layer) + LAYER / 2;
+    arrow(picture, {
+      points: [[start, top], [start, top - 22], [way, top - 22], [way, y], [left.decoder + 15, y]],
+      meaning: "encoder",
+      width: 2,
+    });
+  }
+}
+
+/**
+ * What goes in below and comes out above.
+ * @param {ViewContext} context
+ * @param {Record<Stack, number>} left
+ * @param {number} width
+ * @param {number} bottom
+ * @param {(number: number) => number} stackHeight
+ */
+function drawEnds(context, left, width, bottom, stackHeight) {
+  const {trace} = context;
+  const picture = context.picture("");
+  const fed = {encoder: trace.source.tokens, decoder: trace.target.input_tokens};
+  for (const stack of /** @type {Stack[]} */ (["encoder", "decoder"])) {
+    const middle = left[stack] + width / 2;
+    arrow(picture, {points: [[middle, bottom + 40], [middle, bottom + 4]], meaning: "x", width: 3});
+    lines(fed[stack].join(" "), 34).forEach((text, row) => {
+      label(picture, {x: middle, y: bottom + 60 + row * 20, text, anchor: "middle"});
+    });
+  }
+  const middle = left.decoder + width / 2;
+  const top = bottom - stackHeight(trace.layers("decoder"));
+  arrow(picture, {points: [[middle, top - 4], [middle, top - 34]], meaning: "z", width: 3});
+  const said = lines(trace.target.text, 40);
+  label(picture, {x: middle, y: top - 44, text: said[0] + (said.length > 1 ? " …" : ""), bold: true, anchor: "middle"});
+}
+
+/**
+ * A text in lines of about this many letters.
+ * @param {string} text
+ * @param {number} letters
+ */
+function lines(text, letters) {
+  /** @type {string[]} */
+  const found = [];
+  for (const part of text.split(" ")) {
+    const last = found.length - 1;
+    if (last >= 0 && found[last].length + part.length < letters) found[last] += ` ${part}`;
+    else found.push(part);
+  }
+  return found;
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {Stack} stack
+ */
+function parametersOf({trace}, stack) {
+  let total = 0;
+  for (let layer = 0; layer < trace.layers(stack); layer++) total += trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
+  return `${shortCount(total)} parameters`;
+}
