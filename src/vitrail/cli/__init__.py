@@ -8,10 +8,11 @@ import sys
 import traceback
 import warnings
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
+from vitrail import __version__
 from vitrail.cli.average import average
 from vitrail.cli.demo import demo
 from vitrail.cli.evaluate import evaluate
@@ -25,13 +26,28 @@ from vitrail.storage import FULL, explained
 
 app = typer.Typer(
     name="vitrail",
-    help="Train a translator from two text files, translate with it, and see through it.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, train, translate, evaluate, score, prepare, average, info):
     app.command()(command)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(f"vitrail {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Train a translator from two text files, translate with it, and see through it."""
+
 
 # typer brings its own click, or takes the one that is installed, by its version: its errors are known by their family.
 _UsageError: Any = typer.BadParameter.__bases__[0]
