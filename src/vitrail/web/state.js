@@ -21,7 +21,7 @@ export const BEGINNING = {
   layer: 0,
   sublayer: "self_attention",
   head: 0,
-  token: 0,
+  token: -1, // not chosen yet: the trace says where it is worth beginning
   step: 0,
   options: {},
 };
@@ -56,7 +56,7 @@ export function formatHash(state) {
   if (state.view) pairs.set("view", state.view);
   if (state.stack !== BEGINNING.stack) pairs.set("stack", state.stack);
   if (state.sublayer !== BEGINNING.sublayer) pairs.set("sublayer", state.sublayer);
-  for (const name of NUMBERS) if (state[name] !== 0) pairs.set(name, String(state[name]));
+  for (const name of NUMBERS) if (state[name] !== BEGINNING[name]) pairs.set(name, String(state[name]));
   for (const key of Object.keys(state.options).sort()) pairs.set(key, state.options[key]);
   return `#${pairs}`;
 }
@@ -76,7 +76,7 @@ export function clampState(state, trace) {
     sublayer,
     layer: within(state.layer, trace.layers(state.stack)),
     head: within(state.head, trace.config.heads),
-    token: within(state.token, trace.tokens(state.stack).length),
+    token: within(state.token < 0 ? trace.firstToken(state.stack) : state.token, trace.tokens(state.stack).length),
     step: within(state.step, trace.target.ids.length),
   };
 }

@@ -3,6 +3,7 @@
 import {Problem} from "./problem.js";
 
 const VERSION = 1;
+const PRONOUNS = ["it", "il", "elle"]; // what they stand for is said elsewhere in the sentence
 const COPY_AGAIN = "copy the file again, or record the sentence again";
 
 /**
@@ -192,6 +193,17 @@ export class Trace {
    */
   tokens(stack) {
     return stack === "encoder" ? this.source.tokens : this.target.input_tokens;
+  }
+
+  /**
+   * The token that a reader sees first: a pronoun, whose meaning lies elsewhere, or else the first word.
+   * @param {Stack} stack
+   */
+  firstToken(stack) {
+    const tokens = this.tokens(stack);
+    const pronoun = tokens.findIndex((token) => PRONOUNS.includes(token.replace("▁", "").toLowerCase()));
+    const isWord = stack === "encoder" ? this.source.words : [-1, ...this.target.words];
+    return Math.max(0, pronoun >= 0 ? pronoun : isWord.findIndex((word) => word >= 0));
   }
 
   /**
