@@ -18,6 +18,7 @@ from vitrail.text import Tokenizer, Tokenizers
 
 if TYPE_CHECKING:
     from vitrail.decode import Hypothesis, SearchListener
+    from vitrail.explain import Explanation
     from vitrail.model import Transformer
     from vitrail.trace import Trace
 
@@ -200,9 +201,36 @@ class Translator:
         `heads_off` switches heads off, {"decoder.0.cross_attention": [0, 3]}; `reference` is a translation to compare
         with; `layers` are those whose weights are included (unset: as many as keep the trace below `max_mb`).
         """
-        from vitrail.trace import record  # the one import that points down: the door opens on the room behind it
+        from vitrail.trace import record  # with `explain`, an exception to the order of the house: ARCHITECTURE.md
 
         return record(
+            self,
+            text,
+            to=to,
+            decode=decode,
+            prefix=prefix,
+            heads_off=heads_off,
+            reference=reference,
+            layers=layers,
+            max_mb=max_mb,
+        )
+
+    def explain(
+        self,
+        text: str,
+        *,
+        to: str | None = None,
+        decode: DecodeConfig | None = None,
+        prefix: str = "",
+        heads_off: Mapping[str, Iterable[int]] | None = None,
+        reference: str | None = None,
+        layers: Sequence[str] | None = None,
+        max_mb: float = 4.0,
+    ) -> Explanation:
+        """A sentence's trace as a page: a notebook shows it, `.save("page.html")` writes it. Options: see `trace`."""
+        from vitrail.explain import explain
+
+        return explain(
             self,
             text,
             to=to,

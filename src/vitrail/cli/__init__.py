@@ -16,12 +16,13 @@ from vitrail import __version__
 from vitrail.cli.average import average
 from vitrail.cli.demo import demo
 from vitrail.cli.evaluate import evaluate
+from vitrail.cli.explain import explain
 from vitrail.cli.info import info
 from vitrail.cli.prepare import prepare
 from vitrail.cli.score import score
 from vitrail.cli.train import train
 from vitrail.cli.translate import translate
-from vitrail.errors import VitrailError
+from vitrail.errors import StorageError, VitrailError
 from vitrail.storage import FULL, explained
 
 app = typer.Typer(
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, translate, evaluate, score, prepare, average, info):
+for command in (demo, train, translate, explain, evaluate, score, prepare, average, info):
     app.command()(command)
 
 
@@ -87,10 +88,22 @@ def _run(arguments: list[str]) -> int:
     except (BrokenPipeError, SystemExit):  # typer makes the second out of the first
         return 0  # whoever read our output has seen enough
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno in FULL:
+            with explained(Path("standard output")):  # whoever writes to a file explains it himself
+                raise
+        if error.filename is None:
             raise
-        with explained(Path("standard output")):  # whoever writes to a file explains it himself
+        raise StorageError(
+            f"the system refuses: {error.strerror}", where=str(error.filename), fix="check the path and its permissions"
+        ) from error
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # as torch says it
             raise
+        raise VitrailError(
+            "there is not enough memory for this",
+            where="this computer",
+            fix="choose a smaller model, train.batch_tokens or beam_size",
+        ) from error
     return code or 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
@@ -27,6 +28,7 @@ VERSION = 1
 Array = NDArray[np.float32]
 Document = dict[str, Any]
 
+_HALF = re.compile("[\ud800-\udfff]")
 _COPY = "copy the file again, or record the sentence again"
 # What a trace must have for anyone to read it, and of which kind; what only some have is not listed.
 _SECTIONS: Mapping[str, Mapping[str, type]] = {
@@ -95,7 +97,9 @@ class Trace:
 
     def to_json(self) -> str:
         """The trace as a JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        # Half a character (Python makes one of bytes that are not UTF-8) can be named in JSON, but not written.
+        return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
     def save(self, path: str | Path) -> None:
         """Write the trace as a JSON file."""

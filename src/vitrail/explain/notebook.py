@@ -1,0 +1,54 @@
+"""A trace in a notebook: the same page in a frame of its own, or a line of text where there is no browser."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Collection
+from pathlib import Path
+from uuid import uuid4
+
+from vitrail.explain.page import page_of
+from vitrail.storage import new_file
+from vitrail.trace import Trace
+
+HEIGHT = 760  # pixels
+
+
+class Explanation:
+    """A translation to look into: displayed by a notebook, or saved as one HTML file."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def __repr__(self) -> str:
+        return f"{self.trace.source} → {self.trace.text}   (a picture in a notebook; .save('page.html') for a browser)"
+
+    def html(self) -> str:
+        """The stand-alone page."""
+        return page_of(self.trace)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the stand-alone page to a file, whole or not at all."""
+        target = Path(path)
+        content = self.html().encode()
+        with new_file(target) as partial:
+            partial.write_bytes(content)
+        return target
+
+    def _repr_html_(self) -> str:
+        """The page in a frame that can run its own script and save pictures, and touch nothing of the notebook."""
+        name = f"vitrail-{uuid4().hex}"  # each display is a frame of its own
+        title = html.escape(f"{self.trace.source} → {self.trace.text}")
+        return (
+            f'<iframe id="{name}" title="{title}" sandbox="allow-scripts allow-downloads" '
+            f'style="width: 100%; height: {HEIGHT}px; border: 0" srcdoc="{html.escape(self.html())}"></iframe>'
+        )
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """What a notebook may choose from: the frame, and a line of text for whatever cannot show it."""
+        bundle = {"text/plain": repr(self)}
+        if (include is None or "text/html" in include) and "text/html" not in (exclude or ()):
+            bundle["text/html"] = self._repr_html_()
+        return bundle

@@ -1,0 +1,138 @@
+"""A trace as one HTML file that holds everything it needs: opened from disk, mailed, put into a notebook.
+
+The viewer is `web/index.html` with its modules joined into one inline script and its style sheets inline. The page's
+own policy lets nothing else run and nothing be fetched. Everything that came from a user or a model is data in a JSON
+element, in which no `<` is left that HTML could take for a tag.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from functools import cache
+from html.parser import HTMLParser
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from vitrail.explain.join import ModuleError, Read, join_modules
+from vitrail.trace import Trace
+
+INDEX = "index.html"
+DATA_ID = "vitrail-trace"
+
+_TITLE_MARK = "\x00title\x00"  # no text file holds these, so they mark one place each
+_DATA_MARK = "\x00data\x00"
+
+_SCRIPT = re.compile(r'<script type="module" src="(?:\./)?([\w./-]+\.js)"></script>')
+_STYLE = re.compile(r'<link rel="stylesheet" href="(?:\./)?([\w./-]+\.css)" ?/?>')
+_TITLE = re.compile(r"<title>[^<]*</title>")
+_HEAD = re.compile(r"<meta charset=[\"']?utf-8[\"']? ?/?>", re.IGNORECASE)
+_FETCHED = re.compile(r"@import\b|url\(\s*[\"']?(?!data:|#)|</style", re.IGNORECASE)
+
+
+def page_of(trace: Trace) -> str:
+    """The whole viewer with this trace in it, as one HTML document."""
+    return fill(shell(), trace)
+
+
+def page_size() -> int:
+    """How many bytes a page has besides its trace."""
+    return len(shell().encode())
+
+
+def fill(empty: str, trace: Trace) -> str:
+    """An empty page with a trace and its title."""
+    title = html.escape(f"{trace.source} → {trace.text}")
+    data = f'<script type="application/json" id="{DATA_ID}">{embed(trace.to_json())}</script>'
+    # Split, not replaced one after the other: a sentence that holds a mark must not be filled in itself.
+    before, rest = empty.split(_TITLE_MARK)
+    middle, after = rest.split(_DATA_MARK)
+    filled = f"{before}{title} · Vitrail{middle}{data}{after}"
+    return filled.encode("utf-8", "replace").decode()  # half a character of a title is no text
+
+
+def embed(json_text: str) -> str:
+    """JSON that may stand inside a script element: no `<`, and no line separators that old JavaScript stumbles over."""
+    return json_text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@cache
+def shell() -> str:
+    """The viewer that is part of the package, without a trace."""
+    return build_shell(files("vitrail") / "web")
+
+
+def build_shell(web: Traversable) -> str:
+    """`index.html` with its script and styles put into it, a policy that allows just these, and marks for the rest."""
+
+    def read(path: str) -> str:
+        file = web.joinpath(*path.split("/"))
+        if not file.is_file():
+            raise ModuleError(f"the viewer has no file {path}")
+        return file.read_text(encoding="utf-8").replace("\r\n", "\n")
+
+    index = read(INDEX)
+    script = "\n" + join_modules(_one(_SCRIPT, index)[1], read)
+    styles = {found[0]: _style(found[1], read) for found in _STYLE.finditer(index)}
+    sources = " ".join(f"'{_hash(style)}'" for style in styles.values()) or "'none'"
+    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src {sources}; img-src data: blob:"
+    charset = _one(_HEAD, index)[0]
+    built = index.replace(
+        charset, f'{charset}\n<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">'
+    )
+    built = built.replace(_one(_TITLE, index)[0], f"<title>{_TITLE_MARK}</title>")
+    for link, style in styles.items():
+        built = built.replace(link, f"<style>{style}</style>")
+    # The data first: the script looks for it. Both at the end of the body, where a module would run.
+    built = built.replace(_one(_SCRIPT, index)[0], "")
+    body, end, rest = built.rpartition("</body>")
+    if not end:
+        raise ModuleError(f"{INDEX} has no </body>")
+    built = f"{body}{_DATA_MARK}\n<script>{script}</script>\n{end}{rest}"
+    _refuse_what_is_fetched(built)
+    return built
+
+
+def _style(path: str, read: Read) -> str:
+    style = read(path)
+    if found := _FETCHED.search(style):
+        raise ModuleError(f"{path}: {found[0]!r} has no place in a page that fetches nothing")
+    return f"\n{style}"
+
+
+def _hash(content: str) -> str:
+    """What the policy knows an inline element by."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
+
+
+def _one(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+    found = list(pattern.finditer(text))
+    if len(found) != 1:
+        raise ModuleError(f"{INDEX} should have {pattern.pattern} once, and has it {len(found)} times")
+    return found[0]
+
+
+class _Links(HTMLParser):
+    """Finds what a document would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note every address that is not inside the document."""
+        for name, value in attrs:
+            address = (value or "").strip()
+            if name in ("src", "href", "srcset", "action", "data", "poster") and not address.startswith(("data:", "#")):
+                self.found.append(f"<{tag} {name}={address!r}>")
+            if name.startswith("on") or name == "style":
+                self.found.append(f"<{tag} {name}=…>, which the page's policy blocks")
+
+
+def _refuse_what_is_fetched(document: str) -> None:
+    links = _Links()
+    links.feed(document)
+    if links.found:
+        raise ModuleError(f"{INDEX} has {links.found[0]}: the stand-alone page must hold everything")
