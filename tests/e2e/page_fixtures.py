@@ -1,0 +1,109 @@
+"""What tests of the page share: a browser, traces small enough to make at once, and a folder for screenshots.
+
+conftest.py makes the fixtures known to every test here; `make_trace` is imported from this module.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vitrail.config import DecodeConfig, ModelConfig
+
+SENTENCE = "the animal didn't cross the street because it was too tired"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SIZES = {"light": (1280, 800), "dark": (1280, 800), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """Chromium, without a window."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="the page is tested with Playwright for Python")
+    chromium = os.environ.get("VITRAIL_CHROMIUM", "/usr/bin/chromium")
+    if not Path(chromium).exists():
+        pytest.skip(f"there is no browser at {chromium}")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def screenshots(tmp_path_factory) -> Path:
+    """Where pictures of the page are left for people to look at: VITRAIL_SCREENSHOTS, or a temporary folder."""
+    named = os.environ.get("VITRAIL_SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def make_trace(sentence=SENTENCE, *, heads_off=None, reference=None, decode=None, **settings):
+    """The trace of a small model that was never trained, with every option open."""
+    import torch
+
+    from vitrail.data.phrasebook import training_pairs
+    from vitrail.model import Transformer
+    from vitrail.text import Tokenizers
+    from vitrail.translator import Translator
+
+    pairs = list(training_pairs(300, seed=1))
+    # The sentence itself among the texts: whatever is drawn, its words are known.
+    tokenizers = Tokenizers.train(
+        [*(pair.source for pair in pairs), sentence],
+        [*(pair.target for pair in pairs), sentence],
+        kind="word",
+        size=2000,
+        joint=True,
+        languages=["en", "fr"],
+    )
+    small = {"d_model": 32, "heads": 4, "d_ff": 48, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.0}
+    torch.manual_seed(1)
+    model = Transformer(ModelConfig(**(small | settings)), tokenizers.source.size, tokenizers.target.size)
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases begin at zero: a test should see them
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    search = decode or DecodeConfig(beam_size=3, top_beams=2, max_extra=2)
+    translator = Translator(model.eval(), tokenizers, search)
+    return translator.trace(sentence, to="fr", heads_off=heads_off, reference=reference)
+
+
+@pytest.fixture(scope="session")
+def street():
+    """The post's sentence, through a small model."""
+    return make_trace()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path) -> Iterator[object]:
+    """Open a trace as a stand-alone file: `open_page(trace, "view=score&token=8", "dark")` gives Playwright's page.
+
+    The network is off, and a test fails in whose page something went wrong.
+    """
+    from vitrail.explain import page_of
+
+    contexts, troubles = [], []
+
+    def open_one(trace, place="", look="light"):
+        width, height = SIZES[look]
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if look == "dark" else "light",
+            reduced_motion="reduce",
+            offline=True,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+        path = tmp_path / f"page-{len(contexts)}.html"
+        path.write_text(page_of(trace), encoding="utf-8")
+        page.goto(f"{path.as_uri()}#{place}")
+        page.locator("html[data-verified=ok], html[data-verified=failed]").wait_for(state="attached")
+        assert page.locator("html").get_attribute("data-verified") == "ok"
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert not troubles, troubles
