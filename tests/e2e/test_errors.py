@@ -53,18 +53,18 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def thousand(corpus, tmp_path_factory):
-    """The first thousand pairs of the corpus."""
-    folder = tmp_path_factory.mktemp("thousand")
+def pairs_of_500(corpus, tmp_path_factory):
+    """The first 500 pairs of the corpus."""
+    folder = tmp_path_factory.mktemp("five-hundred")
     for path in (corpus.source, corpus.target):
-        lines = path.read_text(encoding="utf-8").split("\n")[:1000]
+        lines = path.read_text(encoding="utf-8").split("\n")[:500]
         (folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder / corpus.source.name, folder / corpus.target.name
 
 
 @pytest.fixture
-def place(thousand, trained, phrases, tmp_path):
-    return Place(tmp_path, trained, phrases, *thousand)
+def place(pairs_of_500, trained, phrases, tmp_path):
+    return Place(tmp_path, trained, phrases, *pairs_of_500)
 
 
 def files(folder):
@@ -122,15 +122,15 @@ WRONG = {
     "an empty file": (lambda p: p.train(source=p.new("empty")), ["the file is empty", "empty"]),
     "a line too few": (
         lambda p: p.train(source=p.new("short", without_line(p.source, 300))),
-        ["999 lines", "1,000", "seem to part near line"],
+        ["499 lines", "500", "seem to part near line"],
     ),
     "a test set with a line too few": (
         lambda p: evaluate(p, reference=p.new("short", without_line(p.target, 300))),
-        ["1,000 lines", "999", "seem to part near line"],
+        ["500 lines", "499", "seem to part near line"],
     ),
     "a score without its line": (
         lambda p: ["score", p.model, "--source", p.source, "--target", p.new("short", without_line(p.target, 9))],
-        ["1,000 lines", "999"],
+        ["500 lines", "499"],
     ),
     "a file that was cut off": (
         lambda p: p.train(source=p.new("a.gz", gzip.compress(p.source.read_bytes())[:-20])),
@@ -153,6 +153,13 @@ WRONG = {
         lambda p: [*p.train(source=p.new("a", "x\n\n"), target=p.new("b", "y\nz\n")), "--strict"],
         ["empty", "line 2", "strict = false"],
     ),
+    "a pipe for a corpus": (lambda p: p.train(source=_pipe(p.folder / "pipe")), ["read twice", "write it to a file"]),
+    "a corpus seen without end": (
+        lambda p: recipe(p, "[[data.corpora]]\nsource = 'a'\ntarget = 'b'\nweight = 1e12\n"),
+        ["'weight'", "[data.corpora.0]"],
+    ),
+    "a name that is too long": (lambda p: ["translate", "x" * 5000, "merci"], ["name too long", "check the path"]),
+    "an --out that is too long": (lambda p: ["train", "--out", "x" * 300, *p.train()[1:5]], ["name too long"]),
     # places to write to
     "a place below a file": (
         lambda p: ["train", *p.train()[1:5], "--out", p.new("file") / "run", *settings()],
@@ -263,13 +270,18 @@ WRONG = {
     ),
     "a file against too many lines": (
         lambda p: evaluate(p, "--against", p.new("short", without_line(p.target, 5))),
-        ["999 translations, but 1000 references"],
+        ["499 translations, but 500 references"],
     ),
     "nothing to evaluate": (
         lambda p: evaluate(p, source=p.new("a"), reference=p.new("b")),
         ["nothing to evaluate", "not empty"],
     ),
 }
+
+
+def _pipe(path):
+    os.mkfifo(path)
+    return path
 
 
 def _with_folder(path):
@@ -320,6 +332,9 @@ def test_a_refused_start_does_not_stand_in_the_way_of_the_right_one(place):
     assert "there is no checkpoint yet" in what
     assert "epoch 0, batch 0" in where
     assert str(place.source) in where
+    too_large = command(*place.train("model.d_model=1000000000"), check=False)
+    assert too_large.returncode == 2
+    assert "not enough memory" in _parts(too_large.stderr)[0]
     again = command(*place.train("train.max_steps=2", "data.vocabulary=word"))
     assert "finished at step 2" in again.stdout
     assert command("translate", place.folder / "run", "le").returncode == 0

@@ -114,7 +114,7 @@ class CorpusConfig(Section):
     target_language: Language | None = None
     source_field: str | None = None  # TSV: a column, counted from 1; JSON lines: a key, dots go inside
     target_field: str | None = None
-    weight: Rate = 1.0  # how often each pair is seen in an epoch
+    weight: Annotated[float, Field(gt=0, le=1000)] = 1.0  # how often each pair is seen in an epoch
 
     @model_validator(mode="after")
     def _exactly_one_kind(self) -> Self:

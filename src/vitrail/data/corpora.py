@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,6 +118,10 @@ def _stamp(file: Path) -> list[str | int]:
         found = file.stat()
     except OSError:
         return [str(file.absolute()), "missing"]  # reading it will say what is wrong
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise DataError(
+            "this is a pipe or a device, but a corpus is read twice", where=str(file), fix="write it to a file first"
+        )
     return [str(file.absolute()), found.st_size, found.st_mtime_ns]
 
 
