@@ -52,6 +52,7 @@ class App {
     /** @type {ViewContext | null} */
     this.context = null;
     this.stopChecking = () => {};
+    this.drawnRoom = 0;
     /** @type {Set<string>} */
     this.fetching = new Set();
     this.page = layOutPage(window, this.themes);
@@ -62,12 +63,10 @@ class App {
     this.keeper.subscribe(() => this.changed());
     this.themes.subscribe(() => this.draw());
     this.window.document.addEventListener("keydown", (event) => this.pressed(event));
-    let width = this.window.innerWidth;
-    this.window.addEventListener("resize", () => {
-      if (this.window.innerWidth === width) return; // a phone's bars come and go: only the height changes
-      width = this.window.innerWidth;
-      this.draw();
-    });
+    // Drawn again when there is more room, or less: a turned phone, or a style sheet that arrives late.
+    new ResizeObserver(() => {
+      if (this.trace && this.room() !== this.drawnRoom) this.draw();
+    }).observe(this.page.main);
     if (this.source.canTranslate) {
       this.open(this.source);
       return;
@@ -199,13 +198,14 @@ class App {
     const state = this.keeper.state;
     const update = this.keeper.update.bind(this.keeper);
     const theme = this.themes.theme;
+    this.drawnRoom = this.room();
     const context = new ViewContext(
       {
         trace,
         before: this.before,
         state,
         theme,
-        room: this.room(),
+        room: this.drawnRoom,
         tooltip: this.page.tooltip,
         update,
         models: this.models,
@@ -335,7 +335,8 @@ class App {
     const width = this.page.main.clientWidth;
     const style = getComputedStyle(this.page.main);
     const inner = width - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    return Math.floor(((inner - 2) / rem) * 16 - 2 * 20); // less the figure's own padding
+    const room = ((inner - 2) / rem) * 16 - 2 * 20 - 12; // less the figure's own padding, and a little air
+    return Math.max(240, Math.floor(room));
   }
 
   focusedKey() {

@@ -180,7 +180,15 @@ export function word(text) {
 }
 
 /**
- * A letter with a meaning, in its colour: `meaningOf("q")`.
+ * A text that prose takes in as it is, not set off as a value.
+ * @param {string} text
+ */
+export function plain(text) {
+  return document.createTextNode(text);
+}
+
+/**
+ * A letter with a meaning, in its colour: `coloured("q", "q")`.
  * @param {import("./colour.js").Meaning} meaning
  * @param {string} text
  */

@@ -46,11 +46,15 @@
 // `valueLegend`; each takes the picture and one object, and most give back the box they cover. Numbers can be read by
 // pointer and keyboard without further work. Text from a trace goes through these or through dom.js, never innerHTML.
 //
-// Modules may only use `import {a, b} from "./x.js"` (one statement on one line, no renaming) and
-// `export function/const/class`; a name is exported by one module only. Python joins them into one script.
+// Modules may only use `import {a, b} from "./x.js";` (no renaming, no circles) and `export function/const/class`, one
+// name each; a name is exported by one module only. Python joins them into one script (explain/join.py).
 
 import {blackBoxView} from "./views/01_black_box.js";
 import {stacksView} from "./views/02_stacks.js";
+import {layerView} from "./views/03_layer.js";
+import {embeddingsView} from "./views/04_embeddings.js";
+import {pathsView} from "./views/06_paths.js";
+import {residualsView} from "./views/14_residuals.js";
 
 /**
  * @typedef {import("./context.js").ViewContext} ViewContext
@@ -59,7 +63,14 @@ import {stacksView} from "./views/02_stacks.js";
  */
 
 /** @type {readonly View[]} */
-export const VIEWS = [blackBoxView, stacksView];
+export const VIEWS = [
+  blackBoxView,
+  stacksView,
+  layerView,
+  embeddingsView,
+  pathsView,
+  residualsView,
+];
 
 /**
  * The view with this id, or the first.

@@ -38,6 +38,24 @@ export function fitText(text, width, size = 14, bold = false) {
 }
 
 /**
+ * The text in lines that are no wider than this, where its words allow it.
+ * @param {string} text
+ * @param {number} width
+ * @param {number} [size]
+ * @param {boolean} [bold]
+ */
+export function wrapText(text, width, size = 14, bold = false) {
+  /** @type {string[]} */
+  const found = [];
+  for (const part of text.split(" ")) {
+    const longer = `${found[found.length - 1]} ${part}`;
+    if (found.length && textWidth(longer, size, bold) <= width) found[found.length - 1] = longer;
+    else found.push(part);
+  }
+  return found;
+}
+
+/**
  * A text whose baseline is at y.
  * @param {Picture} picture
  * @param {{

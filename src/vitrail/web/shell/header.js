@@ -7,7 +7,7 @@ import {element, shape} from "../dom.js";
  * @typedef {import("../theme.js").ThemeKeeper} ThemeKeeper
  */
 
-const CHOICES = /** @type {const} */ ({auto: "As the system", light: "Light", dark: "Dark"});
+const CHOICES = /** @type {const} */ ({auto: "Auto", light: "Light", dark: "Dark"});
 
 /** Five panes of glass: X, Q, K, V and Z. */
 export function markOfVitrail() {

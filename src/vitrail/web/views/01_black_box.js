@@ -1,8 +1,9 @@
 // Row 1, the black box: a sentence goes in, its translation comes out.
 
 import {decimal, percent} from "../numbers.js";
+import {plain} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label, textWidth, wrapText} from "../draw/label.js";
 import {sentenceForm} from "../shell/start.js";
 
 /** @typedef {import("../context.js").ViewContext} ViewContext */
@@ -28,7 +29,7 @@ export const blackBoxView = {
     } else {
       context.controls(context.needsStudio("translate a sentence of your own"));
     }
-    if (trace.seen) context.say`${SEEN[trace.seen]}`;
+    if (trace.seen) context.say`${plain(SEEN[trace.seen])}`;
     draw(context);
   },
 };
@@ -45,7 +46,7 @@ function draw(context) {
   picture.describe(`“${trace.source.text}” goes into the box and “${trace.target.text}” comes out of it.`);
   const size = 20;
   const boxWidth = 200;
-  const sides = [textWidth(trace.source.text, size), textWidth(trace.target.text, size)];
+  const sides = [textWidth(trace.source.text, size), textWidth(trace.target.text, size, true)];
   const fits = sides[0] + sides[1] + boxWidth + 140 <= room;
   const name = "the Transformer";
   if (fits) {
@@ -60,16 +61,18 @@ function draw(context) {
   }
   const width = Math.min(room, Math.max(sides[0], sides[1], boxWidth) + 20);
   const middle = width / 2;
-  /** @type {(text: string, y: number, bold: boolean) => void} */
-  const line = (text, y, bold) => {
-    label(picture, {x: middle, y, text: fitText(text, width, size, bold), size, bold, anchor: "middle"});
+  /** @type {(text: string, y: number, bold: boolean) => number} */
+  const write = (text, y, bold) => {
+    const rows = wrapText(text, width, size, bold);
+    rows.forEach((row, index) => label(picture, {x: middle, y: y + index * 28, text: row, size, bold, anchor: "middle"}));
+    return y + (rows.length - 1) * 28;
   };
-  line(trace.source.text, 24, false);
-  arrow(picture, {points: [[middle, 38], [middle, 82]], meaning: "x", width: 3});
-  const area = {x: middle - boxWidth / 2, y: 84, width: boxWidth, height: 90};
+  const y = write(trace.source.text, 24, false);
+  arrow(picture, {points: [[middle, y + 14], [middle, y + 58]], meaning: "x", width: 3});
+  const area = {x: middle - boxWidth / 2, y: y + 60, width: boxWidth, height: 90};
   box(picture, {...area, text: name, note: trace.model.name, size: 19, ...inside(context)});
-  arrow(picture, {points: [[middle, 174], [middle, 218]], meaning: "z", width: 3});
-  line(trace.target.text, 244, true);
+  arrow(picture, {points: [[middle, y + 150], [middle, y + 194]], meaning: "z", width: 3});
+  write(trace.target.text, y + 222, true);
 }
 
 /**

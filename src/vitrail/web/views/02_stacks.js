@@ -2,7 +2,7 @@
 
 import {count, shortCount} from "../numbers.js";
 import {arrow, box, frame} from "../draw/frame.js";
-import {label} from "../draw/label.js";
+import {label, wrapText} from "../draw/label.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -136,31 +136,15 @@ function drawEnds(context, left, width, bottom, stackHeight) {
   for (const stack of /** @type {Stack[]} */ (["encoder", "decoder"])) {
     const middle = left[stack] + width / 2;
     arrow(picture, {points: [[middle, bottom + 40], [middle, bottom + 4]], meaning: "x", width: 3});
-    lines(fed[stack].join(" "), 34).forEach((text, row) => {
+    wrapText(fed[stack].join(" "), width).forEach((text, row) => {
       label(picture, {x: middle, y: bottom + 60 + row * 20, text, anchor: "middle"});
     });
   }
   const middle = left.decoder + width / 2;
   const top = bottom - stackHeight(trace.layers("decoder"));
   arrow(picture, {points: [[middle, top - 4], [middle, top - 34]], meaning: "z", width: 3});
-  const said = lines(trace.target.text, 40);
+  const said = wrapText(trace.target.text, width, 14, true);
   label(picture, {x: middle, y: top - 44, text: said[0] + (said.length > 1 ? " …" : ""), bold: true, anchor: "middle"});
-}
-
-/**
- * A text in lines of about this many letters.
- * @param {string} text
- * @param {number} letters
- */
-function lines(text, letters) {
-  /** @type {string[]} */
-  const found = [];
-  for (const part of text.split(" ")) {
-    const last = found.length - 1;
-    if (last >= 0 && found[last].length + part.length < letters) found[last] += ` ${part}`;
-    else found.push(part);
-  }
-  return found;
 }
 
 /**

@@ -1,0 +1,106 @@
+// Row 4, embeddings: every token as a strip of d_model cells, coloured by value.
+
+import {matrix, rowLabels, strip} from "../draw/matrix.js";
+import {count, extent, precise} from "../numbers.js";
+import {label, textWidth} from "../draw/label.js";
+import {valueLegend} from "../draw/legend.js";
+import {word} from "../context.js";
+
+/** @typedef {import("../context.js").ViewContext} ViewContext */
+
+const FIRST = 8; // numbers that are written out
+
+/** @type {import("../views.js").View} */
+export const embeddingsView = {
+  id: "embeddings",
+  row: 4,
+  title: "Embeddings",
+  pickers: ["stack", "token"],
+  render(context) {
+    const {trace, state} = context;
+    const isSource = state.stack === "encoder";
+    const tokens = trace.tokens(state.stack);
+    const ids = isSource ? trace.source.ids : trace.target.input_ids;
+    const token = tokens[state.token];
+    const {d_model, embedding_scale} = trace.config;
+    const size = isSource ? trace.model.source_vocabulary : trace.model.target_vocabulary;
+    context.say`Before anything else every token is looked up in a table: ${word(token)} is number ${ids[state.token]} of
+      ${count(size)}, and its row in the table has ${d_model} numbers, learned in training. That row is the token's
+      embedding.`;
+    const twin = tokens.findIndex((other, index) => other === token && index !== state.token);
+    if (twin >= 0) {
+      context.say`${word(token)} stands twice in this sentence, at ${state.token} and at ${twin}: both have the same
+        embedding. What tells them apart is added next.`;
+    }
+    if (embedding_scale) {
+      context.say`Shown is what the model goes on with: the row times √${d_model}, so that a word's numbers are as large as
+        its position's.`;
+    }
+    draw(context, tokens, ids);
+  },
+};
+
+/**
+ * @param {ViewContext} context
+ * @param {string[]} tokens
+ * @param {number[]} ids
+ */
+function draw(context, tokens, ids) {
+  const {trace, state} = context;
+  const name = state.stack === "encoder" ? "source.embedding" : "target.embedding";
+  const table = trace.array(name);
+  const [rows, columns] = table.shape;
+  const {size, least, most} = extent(table.data);
+  const picture = context.picture("The embedding of every token");
+  picture.describe(
+    `${rows} tokens, each with ${columns} numbers between ${precise(least)} and ${precise(most)}: ${tokens.join(", ")}.`,
+  );
+  const names = tokens.map((token, index) => `${token}  ${ids[index]}`);
+  const left = Math.min(190, Math.max(...names.map((text) => textWidth(text, 15, true)))) + 12;
+  const width = Math.max(320, context.room - left);
+
+  // The chosen token first, with its first numbers written out.
+  label(picture, {x: left, y: 16, text: `${tokens[state.token]}: the first ${Math.min(FIRST, columns)} of ${columns}`, bold: true});
+  const first = table.row(state.token).subarray(0, FIRST);
+  strip(picture, {
+    x: left,
+    y: 26,
+    values: first,
+    width: Math.min(width, 76 * first.length),
+    cellHeight: 40,
+    digits: 2,
+    largest: size,
+    meaning: "x",
+    name: `${tokens[state.token]}`,
+    key: "embedding-first",
+  });
+
+  const top = 104;
+  const cellHeight = 26;
+  const area = {x: left, y: top, width, height: rows * cellHeight};
+  const cellWidth = width / columns;
+  matrix(picture, {
+    x: left,
+    y: top,
+    rows,
+    columns,
+    value: (row, column) => table.at(row, column),
+    cellWidth,
+    cellHeight,
+    largest: size,
+    meaning: "x",
+    name: "embedding",
+    rowNames: tokens,
+    current: {row: state.token},
+    onpick: (row) => context.update({token: row}),
+    key: "embeddings",
+  });
+  rowLabels(picture, {box: area, names, size: 15, width: left - 12, current: state.token});
+  const marks = [0, Math.floor(columns / 2), columns - 1];
+  for (const mark of marks) {
+    const x = left + (mark + 0.5) * cellWidth;
+    label(picture, {x, y: area.y + area.height + 18, text: String(mark), size: 12, quiet: true, anchor: "middle"});
+  }
+  valueLegend(picture, {x: left, y: area.y + area.height + 34, largest: size});
+}
+

@@ -1,0 +1,191 @@
+// Row 14, residuals and layer norm: x, z, x + z and the normalized result; and the dotted lines through whole stacks.
+
+import {arrow} from "../draw/frame.js";
+import {coloured, word} from "../context.js";
+import {decimal, extent} from "../numbers.js";
+import {drawLayer, layerHeight, SUBLAYER_NAMES} from "../draw/layer.js";
+import {label} from "../draw/label.js";
+import {moments} from "../arithmetic.js";
+import {strip} from "../draw/matrix.js";
+import {valueLegend} from "../draw/legend.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("../trace.js").Stack} Stack
+ * @typedef {import("../colour.js").Meaning} Meaning
+ * @typedef {{name: string, sign: string, title: string, note: string, meaning: Meaning}} Line
+ */
+
+const FIRST = 6; // numbers that are written out
+const NUMBER = 60;
+
+/** @type {import("../views.js").View} */
+export const residualsView = {
+  id: "residuals",
+  row: 14,
+  title: "Residuals and layer norm",
+  pickers: ["stack", "layer", "sublayer", "token"],
+  render(context) {
+    const {trace, state} = context;
+    const {stack, layer, sublayer} = state;
+    const token = trace.tokens(stack)[state.token];
+    const isPost = trace.config.norm === "post";
+    const number = trace.sublayers(stack).indexOf(sublayer) + 1;
+    const addNorm = `${stack}.${layer}.add_norm_${number}`;
+    const before = trace.array(isPost ? `${addNorm}.sum` : trace.residual(stack, layer, number)).row(state.token);
+    const {mean, variance} = moments(before);
+    context.say`What ${SUBLAYER_NAMES[sublayer]} finds for ${word(token)} does not replace the word: it is added to it,
+      ${coloured("x", "x")} + ${coloured("z", "z")}. So the word itself, and what earlier layers found, always comes
+      through.`;
+    if (isPost) {
+      context.say`The sum is then normalized: its ${trace.config.d_model} numbers have mean ${decimal(mean, 3)} and standard
+        deviation ${decimal(Math.sqrt(variance), 3)}; the layer norm brings them to 0 and 1, then multiplies each by a learned
+        gain and adds a learned bias.`;
+    } else {
+      context.say`This model normalizes x before ${SUBLAYER_NAMES[sublayer]} gets it (pre-norm): its ${trace.config.d_model}
+        numbers have mean ${decimal(mean, 3)} and standard deviation ${decimal(Math.sqrt(variance), 3)}; the layer norm brings
+        them to 0 and 1, then multiplies each by a learned gain and adds a learned bias. The sum itself goes on as it is.`;
+    }
+    const bottom = drawStrips(context, linesOf(context, number));
+    drawStacks(context, bottom + 40);
+  },
+};
+
+/**
+ * What is shown, in the order in which this model computes it.
+ * @param {ViewContext} context
+ * @param {number} number of the sub-layer
+ * @returns {Line[]}
+ */
+function linesOf({trace, state}, number) {
+  const {stack, layer, sublayer} = state;
+  const addNorm = `${stack}.${layer}.add_norm_${number}`;
+  const found = `${stack}.${layer}.${sublayer}.output`;
+  const isThought = sublayer === "feed_forward";
+  const z = isThought ? "r" : "z";
+  /** @type {Line} */
+  const x = {name: trace.residual(stack, layer, number), sign: "", title: "x", note: "goes past, on the dotted line", meaning: "x"};
+  /** @type {(sign: string) => Line} */
+  const result = (sign) => ({name: found, sign, title: z, note: `what ${SUBLAYER_NAMES[sublayer]} gives`, meaning: isThought ? "r" : "z"});
+  /** @type {Line} */
+  const sum = {name: `${addNorm}.sum`, sign: "=", title: `x + ${z}`, note: "added, number by number", meaning: "neutral"};
+  if (trace.config.norm === "post") {
+    return [x, result("+"), sum, {name: `${addNorm}.output`, sign: "→", title: "LayerNorm", note: "normalized: goes on", meaning: "x"}];
+  }
+  return [
+    {...x, note: "goes past, on the dotted line; and is normalized"},
+    {name: `${addNorm}.normed`, sign: "→", title: "LayerNorm", note: `normalized: ${SUBLAYER_NAMES[sublayer]} gets this`, meaning: "neutral"},
+    result("→"),
+    {...sum, note: "added to the x above: goes on", meaning: "x"},
+  ];
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {Line[]} lines
+ */
+function drawStrips(context, lines) {
+  const {trace, state, room} = context;
+  const picture = context.picture("x, z, x + z and the layer norm, as strips");
+  const narrow = room < 560;
+  const left = narrow ? 0 : 146;
+  const written = FIRST * NUMBER;
+  const beside = room >= left + 240 + written;
+  const width = Math.max(280, beside ? room - left - written - 24 : room - left);
+  const vectors = lines.map(({name}) => trace.array(name).row(state.token));
+  const largest = Math.max(...vectors.map((vector) => extent(vector).size));
+  if (beside) {
+    const x = left + width + 24;
+    label(picture, {x, y: 16, text: `the first ${FIRST} of ${trace.config.d_model} numbers`, size: 13, quiet: true});
+  }
+  let y = narrow ? 26 : 30;
+  lines.forEach(({sign, title, note, meaning}, index) => {
+    const vector = vectors[index];
+    if (narrow) label(picture, {x: 0, y: y - 8, text: `${sign} ${title}`.trim(), size: 16, bold: true, meaning});
+    else {
+      label(picture, {x: 0, y: y + 27, text: sign, size: 22, quiet: true});
+      label(picture, {x: left - 14, y: y + 26, text: title, size: 17, bold: true, anchor: "end", meaning});
+    }
+    const cells = {values: vector, largest, meaning, name: title, cellHeight: 38};
+    strip(picture, {...cells, x: left, y, width, key: `residual-${index}`});
+    const first = {...cells, values: vector.subarray(0, FIRST), cellWidth: NUMBER, digits: 3};
+    if (beside) strip(picture, {...first, x: left + width + 24, y, key: `residual-first-${index}`});
+    const {mean, variance} = moments(vector);
+    const numbers = `mean ${decimal(mean, 2)}, standard deviation ${decimal(Math.sqrt(variance), 2)}`;
+    const remarks = narrow ? [note, numbers] : [`${note} · ${numbers}`];
+    remarks.forEach((text, row) => label(picture, {x: left, y: y + 57 + row * 18, text, size: 13, quiet: true}));
+    y += narrow ? 112 : 84;
+  });
+  valueLegend(picture, {x: left, y: narrow ? y - 16 : y, largest});
+  picture.describe(
+    lines
+      .map(({title}, index) => {
+        const {mean, variance} = moments(vectors[index]);
+        return `${title}: mean ${decimal(mean, 3)}, standard deviation ${decimal(Math.sqrt(variance), 3)}`;
+      })
+      .join("; "),
+  );
+  return y + 20;
+}
+
+/**
+ * Two stacked encoders and decoders (or as many as there are) with their dotted residual lines.
+ * @param {ViewContext} context
+ * @param {number} top
+ */
+function drawStacks(context, top) {
+  const {trace, state} = context;
+  const picture = context.picture("");
+  const both = context.room >= 500;
+  const between = 60;
+  const width = both ? Math.min(320, (context.room - between) / 2) : Math.min(320, context.room);
+  /** @type {Stack[]} */
+  const stacks = both ? ["encoder", "decoder"] : [state.stack];
+  const space = 20;
+  const heights = stacks.map((stack) => layersShown(context, stack).length * (layerHeight(trace, stack, true) + space));
+  const bottom = top + 44 + Math.max(...heights);
+  label(picture, {x: 0, y: top + 8, text: "The dotted lines through the stacks", size: 16, bold: true});
+  let memoryStart = 0;
+  stacks.forEach((stack, index) => {
+    const x = index * (width + between);
+    let y = bottom;
+    for (const layer of layersShown(context, stack)) {
+      const {box, memory} = drawLayer(picture, {
+        trace,
+        stack,
+        layer,
+        x,
+        bottom: y,
+        width,
+        compact: true,
+        current: state.stack === stack && state.layer === layer ? state.sublayer : undefined,
+        onpick: (sublayer) => context.update({stack, layer, sublayer}),
+      });
+      y = box.y - space;
+      if (stack === "encoder") memoryStart = box.y;
+      if (memory && both) {
+        const way = x - between / 2;
+        const start = width / 2;
+        arrow(picture, {
+          points: [[start, memoryStart - 8], [start, memoryStart - 16], [way, memoryStart - 16], [way, memory[1]], memory],
+          meaning: "encoder",
+        });
+      }
+    }
+    const fed = stack === "encoder" ? "embedding + position of the source" : "embedding + position of the target";
+    arrow(picture, {points: [[x + width / 2, bottom + 24], [x + width / 2, bottom + 2]], meaning: "x", width: 3});
+    label(picture, {x: x + width / 2, y: bottom + 42, text: fed, size: 13, quiet: true, anchor: "middle"});
+  });
+}
+
+/**
+ * The chosen layer and a neighbour, from the bottom up.
+ * @param {ViewContext} context
+ * @param {Stack} stack
+ */
+function layersShown({trace, state}, stack) {
+  const count = trace.layers(stack);
+  if (count === 1) return [0];
+  const first = Math.min(state.stack === stack ? state.layer : 0, count - 2);
+  return [first, first + 1];
+}
