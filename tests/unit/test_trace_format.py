@@ -50,6 +50,22 @@ def test_what_was_saved_comes_back_to_the_last_bit(trace, tmp_path):
         trace.document["arrays"]["logits"][0, 0] = 0
 
 
+def test_numbers_that_two_steps_share_are_written_once(trace):
+    document = json.loads(trace.to_json())
+    shared = {name: held["same"] for name, held in document["arrays"].items() if "same" in held}
+    assert shared["encoder.0.output"] == "encoder.0.add_norm_2.output"
+    assert shared["source.sum"] == "source.embedding", "with rotary positions nothing is added"
+    names = list(document["arrays"])
+    again = Trace.from_dict(document)
+    for name, earlier in shared.items():
+        assert names.index(earlier) < names.index(name) and "data" in document["arrays"][earlier]
+        assert again[name] is not again[earlier], "changing one would change the other"
+    for name, held in document["arrays"].items():
+        assert ("same" in held) == any(
+            np.array_equal(trace[name], trace[other]) for other in names[: names.index(name)]
+        ), name
+
+
 def test_hidden_positions_survive_as_minus_infinity(trace):
     again = Trace.from_dict(json.loads(trace.to_json()))
     scaled = again["decoder.0.self_attention.scaled"]
@@ -122,6 +138,12 @@ Q = ("arrays", "encoder.0.self_attention.q")
         ((*Q, "data"), 7, "arrays.encoder.0.self_attention.q"),
         ((*Q, "data"), "AAAA", "arrays.encoder.0.self_attention.q"),
         (("reference", "logits", "data"), "AAA=", "reference.logits"),
+        (("arrays", "encoder.0.output", "same"), "encoder.9.output", "arrays.encoder.0.output"),
+        (("arrays", "encoder.0.output", "same"), "encoder.0.output", "arrays.encoder.0.output"),
+        (("arrays", "encoder.0.output", "same"), "logits", "arrays.encoder.0.output"),
+        (("arrays", "encoder.0.output", "same"), 7, "arrays.encoder.0.output"),
+        (("arrays", "encoder.0.output", "shape"), [1], "arrays.encoder.0.output"),
+        (("weights", "decoder.layers.0.add_norm_1.norm.weight"), {"shape": [24], "same": "x"}, "weights.decoder"),
     ],
 )
 def test_a_damaged_trace_is_refused_with_the_place(trace, place, value, said):

@@ -1,13 +1,15 @@
 """A trace as an object and as JSON, version 1. What every field means is written in docs/trace.md.
 
 Numbers that the model computed are float32, to the last bit: base64 of their little-endian bytes, so that -inf, which
-JSON does not know, survives like any other.
+JSON does not know, survives like any other. Where two steps have the same numbers (with pre-norm a sum is what leaves
+its layer) the second says whose they are.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -86,14 +88,27 @@ class Trace:
 
     def to_dict(self) -> Document:
         """The trace as plain values, ready for JSON."""
-        return {"format": FORMAT, "version": VERSION, "vitrail": __version__, **_encode(self.document)}
+        arrays: dict[str, Array] = self.document["arrays"]
+        earlier = same_numbers(arrays)
+        encoded = {
+            name: encode_array(array) if earlier[name] is None else {"shape": [*array.shape], "same": earlier[name]}
+            for name, array in arrays.items()
+        }
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "vitrail": __version__,
+            **{key: encoded if key == "arrays" else _encode(value) for key, value in self.document.items()},
+        }
 
     @classmethod
     def from_dict(cls, document: Document, *, where: str = "this trace") -> Trace:
         """Read what `to_dict` gave; whatever cannot be a trace is refused with what is wrong and where in it."""
         _check(document, where)
+        arrays = _decode_arrays(document["arrays"], where)
         meta = ("format", "version", "vitrail")
-        return cls({key: _decode(value, key, where) for key, value in document.items() if key not in meta})
+        plain = {key: value for key, value in document.items() if key not in meta}
+        return cls({key: arrays if key == "arrays" else _decode(value, key, where) for key, value in plain.items()})
 
     def to_json(self) -> str:
         """The trace as a JSON text."""
@@ -144,6 +159,34 @@ def decode_array(value: Document, where: str) -> Array:
     return np.frombuffer(content, dtype="<f4").reshape(shape).astype(np.float32)
 
 
+def same_numbers(arrays: Mapping[str, Array]) -> dict[str, str | None]:
+    """For every array the earlier one that has its shape and its numbers, bit for bit; None where there is none."""
+    first: dict[tuple[tuple[int, ...], bytes], str] = {}
+    found: dict[str, str | None] = {}
+    for name, array in arrays.items():
+        key = (array.shape, hashlib.sha256(array.tobytes()).digest())
+        found[name] = first.get(key)
+        first.setdefault(key, name)
+    return found
+
+
+def _decode_arrays(encoded: Document, where: str) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    for name, value in encoded.items():
+        if "same" not in value:
+            arrays[name] = decode_array(value, f"{where}, arrays.{name}")
+            continue
+        earlier = arrays.get(value["same"]) if isinstance(value["same"], str) else None
+        if earlier is None or list(earlier.shape) != value["shape"]:
+            raise TraceError(
+                f"this should have the numbers of '{value['same']}', which is not there before it in this shape",
+                where=f"{where}, arrays.{name}",
+                fix=_COPY,
+            )
+        arrays[name] = earlier.copy()
+    return arrays
+
+
 def _encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return encode_array(value)
@@ -183,7 +226,8 @@ def _check(document: object, where: str) -> None:
                 _refuse(f"{name}.{field}", section.get(field), kind, where)
     for name in ("arrays", "weights"):
         for key, value in document[name].items():
-            if not isinstance(value, dict) or value.keys() != {"shape", "data"}:
+            kinds = [{"shape", "data"}, {"shape", "same"}] if name == "arrays" else [{"shape", "data"}]
+            if not isinstance(value, dict) or value.keys() not in kinds:
                 raise TraceError(
                     "an array with 'shape' and 'data' should stand here", where=f"{where}, {name}.{key}", fix=_COPY
                 )

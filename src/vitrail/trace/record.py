@@ -11,7 +11,7 @@ from torch import Tensor
 from vitrail.config import DecodeConfig
 from vitrail.model import Tap, Transformer
 from vitrail.text import BOS, Tokenizers
-from vitrail.trace.format import Array, Document, Trace
+from vitrail.trace.format import Array, Document, Trace, same_numbers
 from vitrail.trace.search import SearchRecord
 from vitrail.trace.seen import seen_in_training
 from vitrail.trace.weights import (
@@ -147,8 +147,11 @@ def _describe(translator: Translator) -> dict[str, Any]:
 def _add_weights(document: Document, model: Transformer, chosen: Sequence[str] | None, max_bytes: int) -> None:
     if chosen is None:
         bare = Trace({**document, "arrays": {}, "weights": {}, "weights_of": parts_of(model)}).to_json()
+        earlier = same_numbers(document["arrays"])
         stored = {**document["arrays"], **document["weights"]}
-        used = len(bare.encode()) + sum(encoded_size(name, array.shape) for name, array in stored.items())
+        used = len(bare.encode()) + sum(
+            encoded_size(name, array.shape, same=earlier.get(name)) for name, array in stored.items()
+        )
         chosen = fitting_parts(model, max_bytes - used)
     for part in chosen:
         document["weights"] |= layer_weights(model, part)

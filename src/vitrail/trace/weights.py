@@ -90,9 +90,10 @@ def fitting_parts(model: Transformer, room: int) -> list[str]:
     return found
 
 
-def encoded_size(name: str, shape: Sequence[int]) -> int:
+def encoded_size(name: str, shape: Sequence[int], *, same: str | None = None) -> int:
     """How many bytes of JSON an array takes, with its name and a comma: base64 makes four of three."""
-    return 4 * ((4 * prod(shape) + 2) // 3) + len(str(list(shape)).replace(" ", "")) + len(name) + 24
+    content = 4 * ((4 * prod(shape) + 2) // 3) if same is None else len(same)
+    return content + len(str(list(shape)).replace(" ", "")) + len(name) + 24
 
 
 def count_parameters(model: Transformer) -> dict[str, Any]:

@@ -10,7 +10,7 @@ const COPY_AGAIN = "copy the file again, or record the sentence again";
  * @typedef {"encoder" | "decoder"} Stack
  * @typedef {"self_attention" | "cross_attention"} Attention
  * @typedef {Attention | "feed_forward"} Sublayer
- * @typedef {{shape: number[], data: string}} EncodedArray
+ * @typedef {{shape: number[], data: string, same?: string}} EncodedArray
  * @typedef {{
  *   preset: string, d_model: number, heads: number, kv_heads: number, d_k: number, d_ff: number,
  *   encoder_layers: number, decoder_layers: number, norm: "post" | "pre", positions: string, max_positions: number,
@@ -294,7 +294,23 @@ export function readTrace(given) {
       throw new Problem("the trace is damaged: an object is missing", {where: section, fix: COPY_AGAIN});
     }
   }
-  return new Trace(/** @type {TraceDocument} */ (/** @type {unknown} */ (facts)));
+  const document = /** @type {TraceDocument} */ (/** @type {unknown} */ (facts));
+  shareNumbers(document.arrays);
+  return new Trace(document);
+}
+
+/**
+ * Where an array has the same numbers as an earlier one, the file holds them once: give it the other's.
+ * @param {Record<string, EncodedArray>} arrays
+ */
+function shareNumbers(arrays) {
+  for (const [name, held] of Object.entries(arrays)) {
+    if (held.same === undefined) continue;
+    if (!Object.hasOwn(arrays, held.same) || arrays[held.same].data === undefined) {
+      throw new Problem(`there are no numbers of '${held.same}'`, {where: `arrays.${name}`, fix: COPY_AGAIN});
+    }
+    held.data = arrays[held.same].data;
+  }
 }
 
 /**
