@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
 import pytest
 
 from vitrail.explain import ModuleError, join_modules
-from vitrail.explain.scan import ScanError, blank_text
+from vitrail.explain.scan import ScanError, blank_text, without_comments
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node runs the joined script")
 
@@ -181,6 +182,33 @@ def test_a_name_that_is_not_exported_is_named():
 )
 def test_text_is_told_from_code(source, code):
     assert blank_text(source) == code
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("a(); // why\nb();", "a(); \nb();"),
+        ("// why\na();\n", "a();\n"),
+        ("/**\n * @param {x} y\n */\nfunction a() {}\n", "function a() {}\n"),
+        ("  /* one */ /* two */\na();\n", "   \na();\n"),
+        ("return /* a\nb */ 1;", "return\n 1;"),
+        ("a = '// no comment' + `/* none ${b /* one */} */`;\n", "a = '// no comment' + `/* none ${b } */`;\n"),
+        ("a();\n// the end", "a();\n"),
+    ],
+)
+def test_comments_go_and_nothing_else(source, left):
+    assert re.sub(" +", " ", without_comments(source)) == re.sub(" +", " ", left)
+    assert "why" not in without_comments(source)
+
+
+def test_the_joined_script_has_no_comments_but_the_names_of_its_modules():
+    joined = join_modules("main.js", reader(MODULES))
+    assert "The beginning" not in joined and "typedef" not in joined
+    assert [line for line in joined.splitlines() if line.startswith("//")] == [
+        "// numbers.js",
+        "// voice/say.js",
+        "// main.js",
+    ]
 
 
 def test_blanking_keeps_every_line_where_it_was():

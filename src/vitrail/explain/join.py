@@ -6,8 +6,8 @@ The modules keep to a small part of the language, so that joining them is puttin
     export function a() {}                      also async function, function*, class, and const with one name
     no default exports, no renaming, no export lists, no import() or import.meta, no await outside functions
 
-Each module becomes a function that returns what it exports, in an order in which whatever is imported stands first.
-Anything else is refused with the module and the line.
+Each module becomes a function that returns what it exports, in an order in which whatever is imported stands first;
+comments stay behind. Anything else is refused with the module and the line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vitrail.explain.scan import ScanError, blank_text
+from vitrail.explain.scan import ScanError, blank_text, without_comments
 
 Read = Callable[[str], str]  # a module's path, "draw/matrix.js", to its source
 
@@ -109,7 +109,7 @@ def _parse(path: str, source: str) -> _Module:
             body.append(f"{statement[1]} {statement[2]}")
         place = statement.end()
     body.append(source[place:])
-    return _Module(path, "".join(body).strip("\n"), imports, tuple(exports))
+    return _Module(path, without_comments("".join(body)).strip("\n"), imports, tuple(exports))
 
 
 def _refuse_await(path: str, source: str, code: str) -> None:

@@ -30,11 +30,30 @@ def blank_text(source: str) -> str:
     return _Scanner(source).run()
 
 
+def without_comments(source: str) -> str:
+    """The source without its comments; a line that holds nothing else goes with them."""
+    scanner = _Scanner(source)
+    scanner.run()
+    kept, place = [], 0
+    for start, end in scanner.comments:
+        line_start = source.rfind("\n", 0, start) + 1
+        stands_alone = not source[line_start:start].strip() and source[end : end + 1] in ("", "\n")
+        if stands_alone and line_start >= place:
+            kept.append(source[place:line_start])
+            place = end + 1
+        else:
+            # A comment that spans lines ends a statement where a line's end would.
+            kept += [source[place:start].rstrip(" "), "\n" if "\n" in source[start:end] else " "]
+            place = end
+    return "".join([*kept, source[place:]])
+
+
 class _Scanner:
     def __init__(self, source: str) -> None:
         self.source = source
         self.place = 0
         self.code: list[str] = []
+        self.comments: list[tuple[int, int]] = []  # where each begins and ends
         self.tail = ""  # the last of the code, a value standing for every text
         self.braces: list[int] = []  # for every template around this place: the braces open in its ${…}
 
@@ -69,6 +88,8 @@ class _Scanner:
         found = _TOKENS[what].match(self.source, self.place)
         if found is None:
             raise ScanError(f"a {what} does not end", self.place)
+        if what == "comment":
+            self.comments.append(found.span())
         self.code.append(re.sub(r"[^\n]", " ", found[0]))
         self.tail = (self.tail + stands_for)[-_TAIL:]
         self.place = found.end()
