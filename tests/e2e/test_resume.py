@@ -1,4 +1,4 @@
-"""A run that was killed, and resumed, is the same run: weights to the last bit, and the log but for its clock."""
+"""A run that was killed, and resumed, is the same run: weights and probes to the last bit, the log but for its clock."""
 
 import json
 import os
@@ -45,6 +45,7 @@ def events(out):
 def same_run(one, other):
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
     assert events(one) == events(other)
+    assert (one / "probes.jsonl").read_bytes() == (other / "probes.jsonl").read_bytes()
     last = sorted(path.name for path in (one / "checkpoints").iterdir())
     assert last == sorted(path.name for path in (other / "checkpoints").iterdir())
     for name in ("model.safetensors", "optimizer.safetensors", "random.safetensors"):

@@ -1,7 +1,15 @@
 """Settings: typed sections, presets, TOML in and out."""
 
 from vitrail.config.presets import PRESETS
-from vitrail.config.sections import Config, CorpusConfig, DataConfig, DecodeConfig, ModelConfig, TrainConfig
+from vitrail.config.sections import (
+    Config,
+    CorpusConfig,
+    DataConfig,
+    DecodeConfig,
+    ModelConfig,
+    ProbeConfig,
+    TrainConfig,
+)
 from vitrail.config.toml import FORMAT, dump_config, load_config, parse_config, read_toml
 
 __all__ = [
@@ -12,6 +20,7 @@ __all__ = [
     "DataConfig",
     "DecodeConfig",
     "ModelConfig",
+    "ProbeConfig",
     "TrainConfig",
     "dump_config",
     "load_config",

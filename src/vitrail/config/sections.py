@@ -196,6 +196,19 @@ class DataConfig(Section):
         return (CorpusConfig.model_validate({**given, **languages}),)
 
 
+class ProbeConfig(Section):
+    """A sentence to watch while a model is trained, with its right translation where that is known."""
+
+    source: str
+    reference: str | None = None
+    to: Language | None = None  # the target language, where a model has several
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare_text_is_a_source(cls, given: Any) -> Any:
+        return {"source": given} if isinstance(given, str) else given
+
+
 class TrainConfig(Section):
     """How to learn. Defaults are the paper's (section 5), but for the batch, which is for a laptop."""
 
@@ -218,6 +231,9 @@ class TrainConfig(Section):
     patience: Positive | None = None  # validations without a better loss before the run stops
     samples: Count = 3  # validation sentences translated and shown
     bleu_sentences: Count = 200  # validation sentences translated for BLEU; 0: only the loss
+    probes: Annotated[int, Field(ge=0, le=20)] = 3  # sentences whose way from untrained to trained is kept; 0: none
+    probe_sentences: tuple[ProbeConfig, ...] = Field(default=(), strict=False, max_length=20)  # unset: of validation
+    probe_every: Positive | None = None  # steps; unset: 0, 1, 2, 3, 5, 7, 10, 20, …, and the end
     log_every: Positive = 50
     seed: Seed = 1
     threads: Positive | None = None  # unset: torch's choice

@@ -12,6 +12,8 @@ from vitrail.config import DecodeConfig
 from vitrail.model import Tap, Transformer
 from vitrail.text import BOS, Tokenizers
 from vitrail.trace.format import Array, Document, Trace, same_numbers
+from vitrail.trace.probes import read_probes
+from vitrail.trace.run import read_run
 from vitrail.trace.search import SearchRecord
 from vitrail.trace.seen import seen_in_training
 from vitrail.trace.weights import (
@@ -61,7 +63,7 @@ def record(
     source, found = changed.search(text, to=to, decode=config, prefix=prefix, listener=searched)
     target = list(found[0].row)
     arrays = listen(changed.model, source, target)
-    tokenizers = translator.tokenizers
+    tokenizers, folder = translator.tokenizers, translator.folder
     compared = _compare(changed, source, reference) if reference is not None else None
     document: Document = {
         "model": _describe(translator),
@@ -82,7 +84,8 @@ def record(
         "embeddings": embedding_rows(translator.model, source, _inputs(target)),
         "search": searched.to_dict(found, tokenizers),
         "reference": compared,
-        "probes": None,
+        "probes": read_probes(folder.path) if folder is not None else None,
+        "run": read_run(folder.path) if folder is not None else None,
         "seen": seen_in_training(translator, source),
     }
     _add_weights(document, translator.model, chosen, round(max_mb * 1e6))

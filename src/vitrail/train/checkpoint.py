@@ -40,6 +40,7 @@ class RunState:
     epoch: int = 0
     batch: int = 0  # the next batch of the epoch
     log_bytes: int = 0
+    probe_bytes: int = 0
     loss_sum: float = 0.0  # since the last line in the log
     loss_tokens: int = 0
     best_loss: float | None = None

@@ -28,9 +28,11 @@ from vitrail.train.events import Listener, StepDone, Validated
 from vitrail.train.log import Log
 from vitrail.train.loss import smoothed_loss
 from vitrail.train.optimizer import set_rate
+from vitrail.train.probes import ProbeLog
 from vitrail.train.schedule import make_schedule
 from vitrail.train.stop import StopRequest
-from vitrail.train.validation import Validator
+from vitrail.train.validation import GREEDY, Validator
+from vitrail.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,19 @@ class Trainer:
         optimizer: torch.optim.Optimizer,
         state: RunState,
         log: Log,
+        probes: ProbeLog,
         listener: Listener,
     ) -> None:
         self.folder, self.config = folder, folder.config.train
         self.model, self.optimizer, self.state = model, optimizer, state
-        self.log, self.listener = log, listener
+        self.log, self.probes, self.listener = log, probes, listener
         self.stream = BatchStream(
             prepared.train, prepared.weights, batch_tokens=self.config.batch_tokens, seed=self.config.seed
         )
         self.rate = make_schedule(self.config, folder.config.model.d_model)
         self.validator = Validator(prepared, self.config)
+        self.translator = Translator(model, folder.tokenizers, GREEDY)
+        self.probes.begin(self.translator, prepared.validation)
         self.pace = Pace(self._expected_steps() - state.step)
         self.newest: list[Batch] = []  # of the last step
         self.saved: int | None = None  # the step whose checkpoint and weights are both written
@@ -71,8 +76,10 @@ class Trainer:
     def run(self, stop: StopRequest) -> Outcome:
         """Go on until the run is over or someone asks it to stop; either way nothing that was learned is lost."""
         batches = self.stream.from_position(self.state.position)
+        self._probe()
         while (reason := self._why_over()) is None:
             self._step(list(islice(batches, self.config.accumulate)))
+            self._probe()  # before anything is saved, so that a checkpoint knows of it
             if self.state.step % self.config.validate_every == 0:
                 self._validate()
             if stop.requested:
@@ -81,6 +88,10 @@ class Trainer:
             if self._is_on_grid(self.state.step):
                 self._save()
         self._save()  # where it is saved already, this does nothing
+        if reason != "interrupted":
+            # After the checkpoint, which does not know of it: a run that is made longer has no end here.
+            self.model.eval()
+            self.probes.look(self.translator, self.state.step)
         return Outcome(self.state.step, reason, self.state.best_loss)
 
     def _step(self, batches: list[tuple[Position, Batch]]) -> None:
@@ -167,6 +178,12 @@ class Trainer:
         if is_best:
             self._save()
 
+    def _probe(self) -> None:
+        if self.probes.is_due(self.state.step):
+            self._refuse_broken_weights()
+            self.model.eval()
+            self.probes.look(self.translator, self.state.step)
+
     def _save(self) -> None:
         """Write a checkpoint, then the weights to use, and only then remove what is older."""
         step = self.state.step
@@ -174,7 +191,7 @@ class Trainer:
             return
         self._refuse_broken_weights()
         if step not in list_steps(self.folder.path):
-            self.state = replace(self.state, log_bytes=self.log.size())
+            self.state = replace(self.state, log_bytes=self.log.size(), probe_bytes=self.probes.size())
             save_checkpoint(self.folder.path, self.model, self.optimizer, self.state)
             self.listener.saved(step, checkpoint_path(self.folder.path, step))
         self.folder.write_weights(average_weights(self.folder.path, self._steps_to_use()))

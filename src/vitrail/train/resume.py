@@ -20,6 +20,9 @@ MAY_CHANGE = {
     "train.samples",
     "train.bleu_sentences",
     "train.log_every",
+    "train.probes",
+    "train.probe_sentences",
+    "train.probe_every",
 }
 
 

@@ -11,11 +11,13 @@ from vitrail.data import Prepared, prepare
 from vitrail.errors import ConfigError, DataError, FolderError, TrainingError
 from vitrail.folder import CONFIG, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, read_manifest
 from vitrail.storage import checksum, remove_folder
+from vitrail.trace.probes import PROBES
 from vitrail.train.checkpoint import CHECKPOINTS, RunState, list_steps, restore_checkpoint
 from vitrail.train.events import Listener, Silence
 from vitrail.train.log import LOG, Log
 from vitrail.train.loop import Outcome, Trainer
 from vitrail.train.optimizer import make_optimizer
+from vitrail.train.probes import ProbeLog
 from vitrail.train.resume import check_same_run
 from vitrail.train.stop import stop_on_signals
 from vitrail.train.tensorboard import FOLDER as TENSORBOARD
@@ -60,7 +62,10 @@ def _trainer(folder: ModelFolder, prepared: Prepared, listener: Listener) -> Tra
     if not steps:
         count = sum(parameter.numel() for parameter in model.parameters())
         log.write("start", {"parameters": count, "pairs": sum(len(shard) for shard in prepared.train)})
-    return Trainer(folder, prepared, model=model, optimizer=optimizer, state=state, log=log, listener=listener)
+    probes = ProbeLog(folder.path, folder.config.train, keep_bytes=state.probe_bytes)
+    return Trainer(
+        folder, prepared, model=model, optimizer=optimizer, state=state, log=log, probes=probes, listener=listener
+    )
 
 
 def _reopen(config: Config, out: Path) -> ModelFolder:
@@ -137,7 +142,7 @@ def _refuse_other_folders(out: Path) -> None:
     if (out / MANIFEST).exists():
         read_manifest(out)
     # What a run that was stopped early may have left.
-    ours = (DATA, CONFIG, MANIFEST, TOKENIZER, LOG, CHECKPOINTS, TENSORBOARD)
+    ours = (DATA, CONFIG, MANIFEST, TOKENIZER, LOG, PROBES, CHECKPOINTS, TENSORBOARD)
     names = [path.name for path in out.iterdir()] if out.is_dir() else []
     strange = [name for name in names if name not in ours and not name.startswith(".")]
     if strange:

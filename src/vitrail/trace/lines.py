@@ -1,0 +1,13 @@
+"""Files of one JSON object a line, which a run may be writing to while they are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Every complete line; half a line at the end is still being written, and is left out."""
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return [json.loads(line) for line in lines if line]

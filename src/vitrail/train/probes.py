@@ -1,0 +1,188 @@
+"""Untrained to trained: a run writes down what its model puts out for a few sentences. The format: trace/probes.py."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vitrail.config import DecodeConfig, TrainConfig
+from vitrail.data import ValidationSet
+from vitrail.errors import TextError, TrainingError
+from vitrail.storage import explained
+from vitrail.text import Tokenizers
+from vitrail.trace.format import Array, encode_array
+from vitrail.trace.probes import FORMAT, PROBES, log_sum
+from vitrail.trace.record import listen
+from vitrail.translator import Translator, cut_row
+
+GREEDY = DecodeConfig(beam_size=1, max_extra=10)  # an untrained model may never end by itself
+WHOLE_VOCABULARY = 2000  # up to so many entries, all of them are written down
+MOST_PROBABLE = 30  # else so many of them at each position, and the reference's own
+LONGEST = 40  # tokens of a sentence that nobody chose: more would fill the disk and not the page
+ROUND = (1, 2, 3, 5, 7)  # times powers of ten: the steps to look at, ever further apart
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A sentence to watch; `reference` is its right translation, where that is known."""
+
+    source: str
+    reference: str | None = None
+    to: str | None = None
+
+
+class ProbeLog:
+    """Writes probes.jsonl. Looking draws no random numbers, so that a run with probes is the run without them."""
+
+    def __init__(self, run: Path, config: TrainConfig, *, keep_bytes: int = 0) -> None:
+        self.path, self.config = run / PROBES, config
+        self.newest = -1  # the step that was written last
+        with explained(self.path):
+            if self.path.exists():
+                os.truncate(self.path, min(keep_bytes, self.path.stat().st_size))
+
+    def begin(self, translator: Translator, sets: Sequence[ValidationSet]) -> None:
+        """Choose the sentences. A file that asked others, before the settings changed, begins anew."""
+        self.probes = choose_probes(translator.tokenizers, self.config, sets)
+        if not self.probes:
+            self.path.unlink(missing_ok=True)
+            return
+        header = _line(describe_probes(translator, self.probes, label_smoothing=self.config.label_smoothing))
+        kept = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        if not kept.startswith(header):
+            kept = header
+            with explained(self.path):
+                self.path.write_text(kept, encoding="utf-8")
+        last = json.loads(kept.rstrip("\n").rsplit("\n", 1)[-1])
+        self.newest = last.get("step", -1)
+
+    def is_due(self, step: int) -> bool:
+        """Whether to look after this step."""
+        if not self.probes or step <= self.newest:
+            return False
+        every = self.config.probe_every
+        if every is not None:
+            return step % every == 0
+        power = 10 ** (len(str(step)) - 1)
+        return step == 0 or (step % power == 0 and step // power in ROUND)
+
+    def look(self, translator: Translator, step: int) -> None:
+        """Write down what the model puts out now."""
+        if not self.probes or step <= self.newest:
+            return
+        line = _line(record_probes(translator, self.probes, step))
+        with explained(self.path), self.path.open("a", encoding="utf-8") as file:
+            file.write(line)
+        self.newest = step
+
+    def size(self) -> int:
+        """How many bytes there are: what a checkpoint remembers."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+
+def choose_probes(tokenizers: Tokenizers, config: TrainConfig, sets: Sequence[ValidationSet]) -> tuple[Probe, ...]:
+    """The user's own sentences, or the first short ones of every validation set, in turn."""
+    if config.probes == 0:
+        return ()
+    if config.probe_sentences:
+        return tuple(_own(tokenizers, Probe(own.source, own.reference, own.to)) for own in config.probe_sentences)
+    by_set = [_fitting(tokenizers, data, config.probes) for data in sets]
+    in_turn = [probe for probe in chain.from_iterable(zip_longest(*by_set)) if probe is not None]
+    return tuple(in_turn[: config.probes])
+
+
+def describe_probes(translator: Translator, probes: Sequence[Probe], *, label_smoothing: float) -> Line:
+    """The first line of the file: what is asked, as the model reads it."""
+    sentences = []
+    for probe in probes:
+        source = cut_row(translator.tokenizers.encode_source(probe.source, probe.to), translator.model)
+        tokens = translator.tokenizers.source_tokens(source)
+        reference = None
+        if probe.reference is not None:
+            row = translator.target_row(probe.reference)
+            reference = {"text": probe.reference, "ids": row, "tokens": translator.tokenizers.tokens(row)}
+        said = {"text": probe.source, "ids": source, "tokens": tokens}
+        sentences.append({"source": said, "reference": reference, "to": probe.to})
+    return {"probes": FORMAT, "label_smoothing": label_smoothing, "sentences": sentences}
+
+
+def record_probes(translator: Translator, probes: Sequence[Probe], step: int) -> Line:
+    """One more line: what the model, in eval mode, puts out now."""
+    return {"step": step, "sentences": [_record(translator, probe) for probe in probes]}
+
+
+def _record(translator: Translator, probe: Probe) -> Line:
+    model, tokenizers = translator.model, translator.tokenizers
+    assert not model.training, "a model in training mode drops out at random: call eval() first"
+    source, found = translator.search(probe.source, to=probe.to, decode=GREEDY)
+    row = list(found[0].row)
+    forced = row if probe.reference is None else translator.target_row(probe.reference)
+    heard = listen(model, source, forced)
+    columns, log_probs_TC, rest_T = _columns(heard["log_probs"], forced)
+    attention_HTS = heard[f"decoder.{model.config.decoder_layers - 1}.cross_attention.weights"]
+    return {
+        "translation": tokenizers.decode(found[0].ids),
+        "ids": row,
+        "tokens": tokenizers.tokens(row),
+        "columns": columns,
+        "log_probs": encode_array(log_probs_TC),
+        "rest": None if rest_T is None else encode_array(rest_T),
+        "attention": encode_array(attention_HTS.mean(0)),
+    }
+
+
+def _columns(log_probs_TV: Array, forced: Sequence[int]) -> tuple[list[int] | None, Array, Array | None]:
+    """The whole vocabulary where it is small, else the most probable ids of each position and the forced ones."""
+    vocabulary = log_probs_TV.shape[1]
+    if vocabulary <= WHOLE_VOCABULARY:
+        return None, log_probs_TV, None
+    # Sorted, not partitioned: among equals the smaller id wins, so that the same model always writes the same line.
+    best = np.argsort(-log_probs_TV, axis=1, kind="stable")[:, :MOST_PROBABLE]
+    chosen = sorted({*best.flatten().tolist(), *forced})
+    if len(chosen) == vocabulary:
+        return None, log_probs_TV, None
+    return chosen, log_probs_TV[:, chosen], log_sum(np.delete(log_probs_TV, chosen, axis=1))
+
+
+def _own(tokenizers: Tokenizers, probe: Probe) -> Probe:
+    """A sentence that the user chose, refused now, before any work, where the model could not read it."""
+    where = f"train.probe_sentences, '{probe.source}'"
+    sides = [(tokenizers.source, probe.source)]
+    if probe.reference is not None:
+        sides.append((tokenizers.target, probe.reference))
+    for tokenizer, text in sides:
+        unknown = tokenizer.unknown(text)
+        if unknown or not text.strip():
+            what = f"the vocabulary does not have '{unknown[0]}'" if unknown else "there is nothing in it"
+            raise TrainingError(what, where=where, fix="choose other words, or train.probe_sentences = []")
+    try:
+        tokenizers.encode_source(probe.source, probe.to)
+    except TextError as error:
+        raise TrainingError(error.what, where=where, fix=f"{error.fix or ''} (its 'to')".strip()) from error
+    return probe
+
+
+def _fitting(tokenizers: Tokenizers, data: ValidationSet, count: int) -> list[Probe]:
+    found: list[Probe] = []
+    for source, reference in zip(data.sources, data.references, strict=True):
+        if len(found) == count:
+            break
+        if tokenizers.source.unknown(source) or tokenizers.target.unknown(reference):
+            continue
+        longest = max(len(tokenizers.encode_source(source, data.to)), len(tokenizers.encode_target(reference)))
+        if longest <= LONGEST:
+            found.append(Probe(source, reference, data.to))
+    return found
+
+
+def _line(values: Line) -> str:
+    return json.dumps(values, ensure_ascii=False) + "\n"
