@@ -1,0 +1,303 @@
+// Row 8, query, key and value: what one head makes of one token.
+
+import {coloured, word} from "../context.js";
+import {dot} from "../arithmetic.js";
+import {shape} from "../dom.js";
+import {decimal, extent, precise} from "../numbers.js";
+import {matrix, strip} from "../draw/matrix.js";
+import {label} from "../draw/label.js";
+import {valueLegend} from "../draw/legend.js";
+import {AttentionParts, strongest} from "./attention_parts.js";
+import {oneOf, raised} from "./choices.js";
+import {equation, missing} from "./equation.js";
+import {columnsFor, wrappedHeight, wrappedVector} from "./wrapped_vector.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("./attention_parts.js").Letter} Letter
+ * @typedef {import("./equation.js").Piece} Piece
+ */
+
+const NAMES = {q: "query", k: "key", v: "value"};
+const MATRIX_HEIGHT = 116;
+const X_WIDTH = 150;
+const W_WIDTH = 112;
+const B_WIDTH = 66;
+
+/** @type {import("../views.js").View} */
+export const queryKeyValueView = {
+  id: "query-key-value",
+  row: 8,
+  title: "Query, key and value",
+  pickers: ["attention", "layer", "head", "token"],
+  render(context) {
+    const parts = new AttentionParts(context);
+    const {d_model, d_k} = context.trace.config;
+    const asking = parts.queryTokens[parts.token];
+    const seen = seenToken(context, parts);
+    context.say`Each head first makes three short vectors of a token’s ${d_model} numbers: a ${coloured("q", "query")} (what
+      it looks for), a ${coloured("k", "key")} (what it can be found by) and a ${coloured("v", "value")} (what it hands
+      over). Each is ${coloured("x", "x")} times a matrix that the model learned, and has ${d_k} numbers instead of ${d_model}.`;
+    if (parts.isCross) {
+      context.say`Here the decoder asks: the query is made of ${word(asking)}, while keys and values are made of what the
+        top encoder says about the source, here about ${word(parts.keyTokens[seen])}. You see ${parts.headName}.`;
+    } else {
+      context.say`You see ${word(asking)} in ${parts.headName}. The first number of its query,
+        ${decimal(parts.vector("q", parts.token)[0], 2)}, is x times the first column of ${raised("W", "Q")}${bias(context)}: point at
+        any number of q, k or v to see which column made it.`;
+    }
+    if (context.trace.config.norm === "pre" && !parts.isCross) {
+      context.say`This model normalizes before every sub-layer, so ${coloured("x", "x")} is the normalized vector.`;
+    }
+    if (parts.isRotated) {
+      context.say`This model adds no positions to the words. Instead it turns queries and keys by an angle that grows with
+        the position (${parts.token} here): both are shown before and after.`;
+    }
+    if (parts.isCross) context.controls(seenPicker(context, parts, seen));
+    draw(context, parts, seen);
+  },
+};
+
+/** @param {ViewContext} context */
+function bias(context) {
+  return document.createTextNode(context.trace.config.bias ? " plus the first of the bias" : "");
+}
+
+/**
+ * The token whose key and value are shown: the same one, or in encoder-decoder attention the one it looks at most.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ */
+function seenToken(context, parts) {
+  if (!parts.isCross) return parts.token;
+  const chosen = Number(context.option("seen", "-1"));
+  if (Number.isInteger(chosen) && chosen >= 0 && chosen < parts.keyTokens.length) return chosen;
+  return strongest(parts.array("weights").row(parts.head, parts.token));
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {number} seen
+ */
+function seenPicker(context, parts, seen) {
+  return oneOf({
+    title: "Seen",
+    key: "choice-seen",
+    choices: parts.keyTokens.map((text, token) => ({value: String(token), text, spoken: `${text}, source position ${token}`})),
+    current: String(seen),
+    onpick: (value, repeated) => context.setOption("seen", value, {replace: repeated}),
+  });
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {number} seen
+ */
+function draw(context, parts, seen) {
+  const picture = context.picture("Query, key and value of one token in one head");
+  const {room} = context;
+  const {d_k} = context.trace.config;
+  const all = /** @type {Letter[]} */ (["q", "k", "v"]);
+  const tokenOf = (/** @type {Letter} */ letter) => (letter === "q" ? parts.token : seen);
+  const largest = Math.max(...all.map((letter) => extent(parts.vector(letter, tokenOf(letter))).size));
+  let y = 0;
+  for (const letter of all) {
+    const token = tokenOf(letter);
+    const pieces = projectionPieces(context, parts, letter, token, largest);
+    if (parts.isRotated && letter !== "v") pieces.push(turnedPiece(context, parts, letter, token, largest));
+    y += equation(picture, {x: 0, y, pieces, room}).height + 10;
+  }
+  label(picture, {x: 0, y: y + 16, text: "colours of q, k and v", size: 12, quiet: true});
+  valueLegend(picture, {x: 150, y: y + 4, largest});
+  const said = all.map((letter) => {
+    const values = Array.from(parts.vector(letter, tokenOf(letter)).slice(0, 4), (value) => decimal(value));
+    return `${letter} of “${(letter === "q" ? parts.queryTokens : parts.keyTokens)[tokenOf(letter)]}” begins ${values.join(", ")}`;
+  });
+  picture.describe(`x times W plus bias gives vectors of ${d_k} numbers in ${parts.headName}: ${said.join("; ")}.`);
+}
+
+/**
+ * x × W + b = q.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {Letter} letter
+ * @param {number} token
+ * @param {number} largest
+ * @returns {Piece[]}
+ */
+function projectionPieces(context, parts, letter, token, largest) {
+  const picture = context.picture("");
+  const {d_model, d_k, bias: hasBias} = context.trace.config;
+  const isWide = context.room >= 700;
+  const tensor = letter === "q" ? parts.input : parts.seen;
+  const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
+  const x = tensor.row(token);
+  const projection = parts.projection(letter);
+  const xWidth = isWide ? X_WIDTH : context.room;
+  const wWidth = isWide ? W_WIDTH : context.room - 34;
+  const isOutside = parts.isCross && letter !== "q";
+
+  /** @type {SVGElement | null} */
+  let column = null;
+  const showColumn = (/** @type {number | null} */ index) => {
+    if (!column || !projection) return;
+    column.setAttribute("visibility", index === null ? "hidden" : "visible");
+    if (index !== null) column.setAttribute("x", String(Number(column.getAttribute("data-left")) + (index * wWidth) / d_k));
+  };
+  /** @type {Piece[]} */
+  const pieces = [
+    {
+      width: xWidth,
+      height: 22,
+      name: isOutside ? `encoder’s “${from}”` : `x “${from}”`,
+      note: `1 × ${d_model}`,
+      meaning: "x",
+      draw: (left, top) =>
+        void strip(picture, {x: left, y: top, values: x, width: xWidth, name: `x of “${from}”`, meaning: "x", key: `x-${letter}`}),
+    },
+    {
+      sign: "×",
+      width: wWidth,
+      height: MATRIX_HEIGHT,
+      name: "W",
+      raised: letter.toUpperCase(),
+      note: `${d_model} × ${d_k}`,
+      meaning: letter,
+      draw: (left, top) => {
+        const box = {x: left, y: top, width: wWidth, height: MATRIX_HEIGHT};
+        if (!projection) return missing(picture, {...box, meaning: letter});
+        matrix(picture, {
+          ...box,
+          rows: d_model,
+          columns: d_k,
+          cellWidth: wWidth / d_k,
+          cellHeight: MATRIX_HEIGHT / d_model,
+          value: projection.at,
+          name: `W^${letter.toUpperCase()}`,
+          meaning: letter,
+        });
+        column = shape("rect", {
+          class: "current-mark",
+          "data-transient": "",
+          "data-left": left,
+          y: top,
+          width: wWidth / d_k,
+          height: MATRIX_HEIGHT,
+          visibility: "hidden",
+        });
+        picture.add(column);
+      },
+    },
+  ];
+  if (hasBias) {
+    const bWidth = isWide ? B_WIDTH : context.room - 34;
+    pieces.push({
+      sign: "+",
+      width: bWidth,
+      height: 22,
+      name: "b",
+      raised: letter.toUpperCase(),
+      note: `1 × ${d_k}`,
+      meaning: letter,
+      draw: (left, top) => {
+        const box = {x: left, y: top, width: bWidth, height: 22};
+        if (!projection?.bias) return missing(picture, {...box, meaning: letter, text: "not here"});
+        const values = Float64Array.from({length: d_k}, (_, index) => projection.bias?.(index) ?? 0);
+        strip(picture, {x: left, y: top, values, width: bWidth, name: `b^${letter.toUpperCase()}`, meaning: letter});
+      },
+    });
+  }
+  const values = parts.vector(letter, token);
+  const [cellWidth, columns] = cells(context, d_k, isWide);
+  pieces.push({
+    sign: "=",
+    width: Math.min(columns, d_k) * cellWidth,
+    height: wrappedHeight(d_k, columns),
+    name: `${letter} “${from}”`,
+    note: `the ${NAMES[letter]}, 1 × ${d_k}`,
+    meaning: letter,
+    draw: (left, top) =>
+      void wrappedVector(picture, {
+        x: left,
+        y: top,
+        values,
+        columns,
+        cellWidth,
+        name: `${letter} of “${from}”`,
+        meaning: letter,
+        largest,
+        key: letter,
+        onread: showColumn,
+        describe: (index) => {
+          const title = `${letter} of “${from}”, number ${index}: ${precise(values[index])}`;
+          if (!projection) return [title];
+          const product = dot(x, Float64Array.from({length: d_model}, (_, row) => projection.at(row, index)));
+          const start = `x · column ${index} of W^${letter.toUpperCase()} = ${decimal(product, 4)}`;
+          if (!projection.bias) return [title, start];
+          const offset = projection.bias(index);
+          return [title, start, `plus b: ${decimal(product, 4)} + ${decimal(offset, 4)} = ${decimal(product + offset, 4)}`];
+        },
+      }),
+  });
+  return pieces;
+}
+
+/**
+ * How wide a cell is, and how many stand in a line.
+ * @param {ViewContext} context
+ * @param {number} d_k
+ * @param {boolean} isWide
+ * @returns {[number, number]}
+ */
+function cells(context, d_k, isWide) {
+  const room = isWide ? context.room - X_WIDTH - W_WIDTH - B_WIDTH - 3 * 34 - 4 : context.room - 34;
+  const columns = columnsFor(d_k, room, isWide ? 40 : 33);
+  return [Math.min(52, Math.floor(room / Math.min(columns, d_k))), columns];
+}
+
+/**
+ * The query or key after it was turned.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {"q" | "k"} letter
+ * @param {number} token
+ * @param {number} largest
+ * @returns {Piece}
+ */
+function turnedPiece(context, parts, letter, token, largest) {
+  const {d_k} = context.trace.config;
+  const isWide = context.room >= 700;
+  const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
+  const before = parts.vector(letter, token);
+  const values = parts.vector(`${letter}_rotated`, token);
+  const [cellWidth, columns] = cells(context, d_k, isWide);
+  return {
+    sign: "↻",
+    width: Math.min(columns, d_k) * cellWidth,
+    height: wrappedHeight(d_k, columns),
+    name: `${letter} “${from}”, turned`,
+    note: `turned as position ${token} asks`,
+    meaning: letter,
+    draw: (left, top) =>
+      void wrappedVector(context.picture(""), {
+        x: left,
+        y: top,
+        values,
+        columns,
+        cellWidth,
+        name: `${letter} of “${from}” turned`,
+        meaning: letter,
+        largest,
+        key: `${letter}-turned`,
+        describe: (index) => {
+          const pair = (index + d_k / 2) % d_k;
+          return [
+            `turned ${letter} of “${from}”, number ${index}: ${precise(values[index])}`,
+            `turned together with number ${pair}; before: ${decimal(before[index], 4)} and ${decimal(before[pair], 4)}`,
+          ];
+        },
+      }),
+  };
+}

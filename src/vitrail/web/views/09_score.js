@@ -1,0 +1,293 @@
+// Row 9, the score: how well a query and each key fit, as a dot product, term by term.
+
+import {coloured, word} from "../context.js";
+import {shape} from "../dom.js";
+import {shades} from "../colour.js";
+import {decimal, extent, precise} from "../numbers.js";
+import {strip} from "../draw/matrix.js";
+import {fitText, label, textWidth} from "../draw/label.js";
+import {readable} from "../draw/reading.js";
+import {addsUp} from "./adding_up.js";
+import {AttentionParts, strongest} from "./attention_parts.js";
+import {bareStrip, columnsFor, LINE, wrappedVector} from "./wrapped_vector.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("../draw/picture.js").Picture} Picture
+ */
+
+const ROW = 28;
+const DIGITS = 2;
+
+/** @type {import("../views.js").View} */
+export const scoreView = {
+  id: "score",
+  row: 9,
+  title: "Score",
+  pickers: ["attention", "layer", "head", "token"],
+  render(context) {
+    const parts = new AttentionParts(context);
+    const asking = parts.queryTokens[parts.token];
+    const scores = parts.array("scores").row(parts.head, parts.token);
+    const key = chosenKey(context, parts, scores);
+    context.say`How much should ${word(asking)} look at every other token? Its ${coloured("q", "query")} is multiplied number
+      by number with each ${coloured("k", "key")}, and the products are summed: the dot product, which is large where
+      the two point the same way.`;
+    const allowed = parts.isMasked ? scores.slice(0, parts.token + 1) : scores;
+    const best = strongest(allowed);
+    context.say`In ${parts.headName}, ${word(asking)} fits ${word(parts.keyTokens[best])} best: ${decimal(scores[best])}. Point
+      at a token, or choose it, to see its sum term by term.`;
+    if (parts.isMasked && parts.token < parts.keyTokens.length - 1) {
+      context.say`Tokens after ${word(asking)} have scores too, but they are hidden in the next step: the decoder must not
+        see what it has not written yet.`;
+    }
+    if (parts.isRelative) {
+      context.say`This model knows positions by distance: to q·k (what is said) it adds the query times a learned vector
+        for how far apart the two stand (where it is said), up to ${context.trace.config.max_distance} places.`;
+    } else if (parts.isRotated) {
+      context.say`Queries and keys have been turned by their positions before they meet, so their dot product also knows
+        how far apart the two stand.`;
+    }
+    draw(context, parts, scores, key);
+  },
+};
+
+/**
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {ArrayLike<number>} scores
+ */
+function chosenKey(context, parts, scores) {
+  const chosen = Number(context.option("key", "-1"));
+  if (Number.isInteger(chosen) && chosen >= 0 && chosen < scores.length) return chosen;
+  return strongest(parts.array("weights").row(parts.head, parts.token));
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {Float32Array} scores
+ * @param {number} key
+ */
+function draw(context, parts, scores, key) {
+  const picture = context.picture("The score of every key");
+  const asking = parts.queryTokens[parts.token];
+  const names = parts.keyTokens.map((token, index) => `${token} ${decimal(scores[index])}`);
+  picture.describe(`q of “${asking}” times each k: ${names.slice(0, 40).join(", ")}.`);
+  const {room} = context;
+  const {q: qName, k: kName} = parts.meeting;
+  const query = parts.vector(qName, parts.token);
+  const isWide = room >= 600;
+  const nameWidth = Math.min(isWide ? 130 : 80, Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4);
+  const stripWidth = isWide ? Math.min(240, room * 0.28) : room - nameWidth - 90;
+  const left = nameWidth + 10;
+  const largest = Math.max(extent(query).size, ...parts.keyTokens.map((_, token) => extent(parts.vector(kName, token)).size));
+
+  label(picture, {x: nameWidth, y: 18, text: fitText(`q “${asking}”`, nameWidth, 14, true), anchor: "end", bold: true, meaning: "q"});
+  strip(picture, {x: left, y: 3, values: query, width: stripWidth, name: `${qName} of “${asking}”`, meaning: "q", largest, key: "score-q"});
+  const top = 66;
+  label(picture, {x: left, y: top - 10, text: "keys", size: 13, bold: true, meaning: "k"});
+  const columns = scoreColumns(parts, scores, left + stripWidth + 18, room, isWide);
+  for (const column of columns) {
+    label(picture, {x: column.right, y: top - 10, text: column.title, size: 13, bold: true, anchor: "end"});
+  }
+  const panel = shape("g", {class: "terms"});
+  const panelTop = top + parts.keyTokens.length * ROW + 30;
+  drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores});
+  picture.add(panel);
+  const show = (/** @type {number} */ shown) => drawTerms(context, parts, panel, panelTop, shown);
+  readable(picture, {
+    x: 0,
+    y: top,
+    rows: parts.keyTokens.length,
+    columns: 1,
+    cellWidth: Math.max(room - 2, left + stripWidth + 60),
+    cellHeight: ROW,
+    label: `Scores: ${names.slice(0, 12).join(", ")}`,
+    describe: (row) => [
+      `${qName === "q" ? "q" : "turned q"} of “${asking}” · k of “${parts.keyTokens[row]}”`,
+      precise(scores[row]),
+      ...(isHidden(parts, row) ? ["will be hidden: it comes later"] : []),
+    ],
+    onread: (row) => show(row ?? key),
+    onpick: (row) => context.setOption("key", String(row), {replace: true}),
+    key: "scores",
+  });
+  show(key);
+}
+
+/**
+ * @param {AttentionParts} parts
+ * @param {number} key
+ */
+function isHidden(parts, key) {
+  return parts.isMasked && key > parts.token;
+}
+
+/**
+ * The columns of numbers at the right: the score alone, or its two parts and it.
+ * @param {AttentionParts} parts
+ * @param {Float32Array} scores
+ * @param {number} left
+ * @param {number} room
+ * @param {boolean} isWide
+ */
+function scoreColumns(parts, scores, left, room, isWide) {
+  if (!parts.isRelative || !isWide) return [{title: "score", values: scores, right: isWide ? room - 4 : left + 56}];
+  const content = parts.array("scores_content").row(parts.head, parts.token);
+  const position = parts.array("scores_position").row(parts.head, parts.token);
+  return [
+    {title: "content", values: content, right: left + 62},
+    {title: "+ position", values: position, right: left + 148},
+    {title: "= score", values: scores, right: room - 4},
+  ];
+}
+
+/**
+ * One line for each key: its vector and what came of it.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {{left: number, top: number, nameWidth: number, stripWidth: number, largest: number, key: number,
+ *   columns: {title: string, values: Float32Array, right: number}[], isWide: boolean, scores: Float32Array}} given
+ */
+function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores}) {
+  const picture = context.picture("");
+  const {k: kName} = parts.meeting;
+  const {strong, soft} = shades("neutral", picture.theme);
+  const before = columns[columns.length - 2]?.right ?? left + stripWidth;
+  const barLeft = before + 24;
+  const barRight = columns[columns.length - 1].right - 66;
+  const {size} = extent(scores);
+  const zero = (barLeft + barRight) / 2;
+  parts.keyTokens.forEach((token, row) => {
+    const y = top + row * ROW;
+    const hidden = isHidden(parts, row);
+    picture.group({opacity: hidden ? 0.45 : null}, () => {
+      if (row === key) picture.add(shape("rect", {x: 0, y, width: context.room, height: ROW, rx: 6, fill: soft}));
+      const text = fitText(token, nameWidth, 14, row === key);
+      label(picture, {x: nameWidth, y: y + 19, text, anchor: "end", bold: row === key});
+      bareStrip(picture, {
+        x: left,
+        y: y + 4,
+        values: parts.vector(kName, row),
+        width: stripWidth,
+        cellHeight: ROW - 8,
+        name: "k",
+        meaning: "k",
+        largest,
+      });
+      if (isWide) {
+        const length = size > 0 ? (Math.abs(scores[row]) / size) * (zero - barLeft) : 0;
+        const bar = {x: scores[row] < 0 ? zero - length : zero, y: y + 7, width: Math.max(1, length), height: ROW - 14};
+        picture.add(shape("rect", {...bar, rx: 3, fill: strong}));
+      }
+      for (const {values, right} of columns) {
+        const bold = values === scores;
+        label(picture, {x: right, y: y + 19, text: decimal(values[row]), anchor: "end", numeric: true, bold});
+      }
+    });
+  });
+  if (isWide) {
+    const line = {x1: zero, x2: zero, y1: top, y2: top + parts.keyTokens.length * ROW, stroke: strong, "stroke-width": 1};
+    picture.add(shape("line", line));
+  }
+}
+
+/**
+ * The dot product with one key, written out below.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {SVGElement} panel
+ * @param {number} top
+ * @param {number} key
+ */
+function drawTerms(context, parts, panel, top, key) {
+  const picture = context.picture("");
+  panel.replaceChildren();
+  const outer = picture.current;
+  picture.current = panel;
+  const {q: qName, k: kName} = parts.meeting;
+  const query = parts.vector(qName, parts.token);
+  const asking = parts.queryTokens[parts.token];
+  const token = parts.keyTokens[key];
+  const scoreName = parts.isRelative ? "scores_content" : "scores";
+  let y = top;
+  try {
+    y = drawProduct(context, {
+      y,
+      title: `q “${asking}” · k “${token}”`,
+      query,
+      other: parts.vector(kName, key),
+      letter: "k",
+      total: parts.array(scoreName).at(parts.head, parts.token, key),
+    });
+    if (parts.isRelative) {
+      const distance = parts.distance(parts.token, key);
+      const other = parts.distanceVector("key", distance);
+      const total = parts.array("scores_position").at(parts.head, parts.token, key);
+      const title = `q “${asking}” · the vector for distance ${decimal(distance, 0)}`;
+      if (other) y = drawProduct(context, {y, title, query, other, letter: "a", total});
+      else {
+        label(picture, {x: 0, y: y + 16, text: `${title} = ${decimal(total)} (the table of distances is not in this file)`});
+        y += 36;
+      }
+      const sum = parts.array("scores").at(parts.head, parts.token, key);
+      const content = parts.array("scores_content").at(parts.head, parts.token, key);
+      const [a, b] = addsUp([content, total], sum, DIGITS);
+      const text = `score = ${decimal(a)} (content) + ${decimal(b)} (position) = ${decimal(sum)}`;
+      label(picture, {x: 0, y: y + 16, text, bold: true, size: 15});
+    }
+  } finally {
+    picture.current = outer;
+  }
+}
+
+/**
+ * Two vectors and their products, in lines, and the sum.
+ * @param {ViewContext} context
+ * @param {{y: number, title: string, query: ArrayLike<number>, other: ArrayLike<number>, letter: string, total: number}} given
+ * @returns {number} where it ends
+ */
+function drawProduct(context, {y, title, query, other, letter, total}) {
+  const picture = context.picture("");
+  const length = query.length;
+  const left = 34;
+  const columns = columnsFor(length, context.room - left, context.room < 600 ? 33 : 44);
+  const cellWidth = Math.min(52, Math.floor((context.room - left) / columns));
+  const products = Float64Array.from({length}, (_, index) => query[index] * other[index]);
+  const shown = addsUp(products, total, DIGITS);
+  const largest = Math.max(extent(query).size, extent(other).size);
+  const largestProduct = extent(products).size;
+  label(picture, {x: 0, y: y + 16, text: title, bold: true, size: 15});
+  let top = y + 30;
+  for (let first = 0; first < length; first += columns) {
+    const slice = (/** @type {ArrayLike<number>} */ values) => Array.from(values).slice(first, first + columns);
+    /** @type {[string, ArrayLike<number>, import("../colour.js").Meaning, number][]} */
+    const rows = [["q", query, "q", largest], [`× ${letter}`, other, "k", largest], ["=", shown, "neutral", largestProduct]];
+    rows.forEach(([name, values, meaning, most], row) => {
+      const rowTop = top + row * (LINE + 2);
+      label(picture, {x: left - 8, y: rowTop + 18, text: name, anchor: "end", bold: true, meaning});
+      wrappedVector(picture, {
+        x: left,
+        y: rowTop,
+        values: slice(values),
+        columns,
+        cellWidth,
+        name,
+        meaning,
+        largest: most,
+        digits: DIGITS,
+        isRead: row === 2, // one stop for the keyboard: it tells all three numbers
+        key: `terms-${letter}-${row}-${first}`,
+        describe: (index) => {
+          const i = first + index;
+          return [`number ${i}`, `${decimal(query[i], 4)} × ${decimal(other[i], 4)} = ${decimal(products[i], 4)}`];
+        },
+      });
+    });
+    top += 3 * (LINE + 2) + 12;
+  }
+  const text = `all ${length} products together: ${decimal(total, DIGITS)}`;
+  label(picture, {x: 0, y: top + 12, text, bold: true, size: 15});
+  return top + 34;
+}

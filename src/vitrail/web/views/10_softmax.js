@@ -1,0 +1,212 @@
+// Row 10, divide by √d_k and take the softmax: from scores to shares of attention.
+
+import {coloured, word} from "../context.js";
+import {shape} from "../dom.js";
+import {headColour} from "../colour.js";
+import {decimal, percent, precise} from "../numbers.js";
+import {columnLabels, columnLabelsHeight} from "../draw/matrix.js";
+import {fitText, label, textWidth} from "../draw/label.js";
+import {readable} from "../draw/reading.js";
+import {addsUp} from "./adding_up.js";
+import {AttentionParts, strongest} from "./attention_parts.js";
+import {raised} from "./choices.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {{name: string, raised?: string, values: ArrayLike<number>, write: (value: number) => string, bold?: boolean}} Step
+ */
+
+const DIGITS = 3;
+const SMALLEST = 12; // type that can still be read from afar
+
+/** @type {import("../views.js").View} */
+export const softmaxView = {
+  id: "softmax",
+  row: 10,
+  title: "Divide by √d_k, then softmax",
+  pickers: ["attention", "layer", "head", "token"],
+  render(context) {
+    const parts = new AttentionParts(context);
+    const {d_k} = context.trace.config;
+    const asking = parts.queryTokens[parts.token];
+    const scores = parts.array("scores").row(parts.head, parts.token);
+    const scaled = parts.array("scaled").row(parts.head, parts.token);
+    const weights = parts.array("weights").row(parts.head, parts.token);
+    const best = strongest(weights);
+    context.say`The longer the vectors, the larger their dot products, so every score is divided by the square root of
+      their length: ${`√${d_k} = ${decimal(Math.sqrt(d_k), 2)}`}. The softmax then turns the scores into shares: all positive,
+      and ${"1"} together.`;
+    context.say`${word(asking)} gives ${percent(weights[best])} of its attention in ${parts.headName} to
+      ${word(parts.keyTokens[best])}: its score of ${decimal(scores[best])} becomes ${decimal(scaled[best])}, and
+      ${raised("e", decimal(scaled[best]))} is that share of the sum of all of them.`;
+    if (parts.isMasked) {
+      context.say`Whatever comes after ${word(asking)} is hidden: its score is set to ${"−∞"}, and its share is exactly
+        ${"0"}. ${coloured("z", "Nothing")} of it can reach the result.`;
+    }
+    draw(context, parts, {scores, scaled, weights});
+  },
+};
+
+/**
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {{scores: Float32Array, scaled: Float32Array, weights: Float32Array}} numbers
+ */
+function draw(context, parts, {scores, scaled, weights}) {
+  const picture = context.picture("From scores to attention weights");
+  const {d_k} = context.trace.config;
+  const said = parts.keyTokens.map(
+    (token, key) => `${token}: ${decimal(scores[key])}, ${decimal(scaled[key])}, ${decimal(weights[key], DIGITS)}`,
+  );
+  picture.describe(`Score, score divided by the root of ${d_k}, softmax, for each token. ${said.slice(0, 40).join("; ")}.`);
+  const shares = addsUp(weights, 1, DIGITS);
+  const divided = parts.isMasked ? `÷ √${d_k}, hidden −∞` : `÷ √${d_k}`;
+  /** @type {Step[]} */
+  const steps = [
+    {name: "score", values: scores, write: (value) => decimal(value)},
+    {name: divided, values: scaled, write: (value) => decimal(value)},
+    {name: "softmax", values: shares, write: (value) => decimal(value, DIGITS), bold: true},
+  ];
+  const nameWidth = Math.max(...steps.map((step) => textWidth(step.name, 14, true))) + 14;
+  const cellWidth = (context.room - nameWidth - 6) / parts.keyTokens.length;
+  const tell = (/** @type {number} */ step, /** @type {number} */ key) => tellStep(parts, {scores, scaled, weights}, step, key);
+  const widest = Math.max(...steps.flatMap((step) => Array.from(step.values, (value) => textWidth(step.write(value), 15, step.bold))));
+  const size = Math.min(15, (15 * (cellWidth - 8)) / widest);
+  if (size >= SMALLEST) drawAcross(context, parts, steps, {nameWidth, cellWidth: Math.min(cellWidth, 90), size}, weights, tell);
+  else drawDown(context, parts, steps, weights, tell);
+}
+
+/**
+ * What the tooltip says of a cell.
+ * @param {AttentionParts} parts
+ * @param {{scores: Float32Array, scaled: Float32Array, weights: Float32Array}} numbers
+ * @param {number} step
+ * @param {number} key
+ */
+function tellStep(parts, {scores, scaled, weights}, step, key) {
+  const token = `“${parts.keyTokens[key]}”`;
+  const root = Math.sqrt(parts.trace.config.d_k);
+  if (step === 0) return [`score of ${token}`, precise(scores[key])];
+  if (step === 1) {
+    if (scaled[key] === -Infinity) return [`${token} comes later`, "hidden: −∞ instead of a score"];
+    return [`${token}: ${decimal(scores[key], 4)} ÷ ${decimal(root, 4)}`, precise(scaled[key])];
+  }
+  if (scaled[key] === -Infinity) return [`share of ${token}`, "e^−∞ = 0"];
+  let sum = 0;
+  for (const value of scaled) sum += Math.exp(value);
+  const power = Math.exp(scaled[key]);
+  return [`share of ${token}: ${precise(weights[key])}`, `e^${decimal(scaled[key])} = ${precise4(power)}, of ${precise4(sum)} in all`];
+}
+
+/** @param {number} value */
+function precise4(value) {
+  return precise(Number(value.toPrecision(4)));
+}
+
+/**
+ * One column for each token.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {Step[]} steps
+ * @param {{nameWidth: number, cellWidth: number, size: number}} sizes
+ * @param {Float32Array} weights
+ * @param {(step: number, key: number) => string[]} tell
+ */
+function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights, tell) {
+  const picture = context.picture("");
+  const rowHeight = 40;
+  const names = parts.keyTokens;
+  const top = columnLabelsHeight(names, cellWidth) + 4;
+  const width = names.length * cellWidth;
+  const box = {x: nameWidth, y: top, width, height: steps.length * rowHeight};
+  columnLabels(picture, {box, names, current: strongest(weights)});
+  steps.forEach((step, row) => {
+    const y = top + row * rowHeight;
+    band(context, {x: nameWidth, y: y + 3, width, height: rowHeight - 6});
+    label(picture, {x: nameWidth - 10, y: y + 25, text: step.name, bold: true, anchor: "end"});
+    names.forEach((_, key) => {
+      const text = step.write(step.values[key]);
+      label(picture, {x: nameWidth + (key + 0.5) * cellWidth, y: y + 25, text, size, anchor: "middle", numeric: true, bold: step.bold});
+    });
+  });
+  const base = top + box.height + 130;
+  const colour = headColour(parts.head, picture.theme);
+  names.forEach((_, key) => {
+    const height = Math.max(1, weights[key] * 112);
+    const barWidth = Math.min(40, cellWidth - 10);
+    picture.add(
+      shape("rect", {x: nameWidth + (key + 0.5) * cellWidth - barWidth / 2, y: base - height, width: barWidth, height, rx: 3, fill: colour}),
+      {x: nameWidth, y: base, width, height: 2},
+    );
+  });
+  label(picture, {x: nameWidth - 10, y: base - 4, text: "as bars", size: 13, quiet: true, anchor: "end"});
+  band(context, {x: nameWidth, y: base, width, height: 1.5});
+  readable(picture, {
+    ...box,
+    rows: steps.length,
+    columns: names.length,
+    cellWidth,
+    cellHeight: rowHeight,
+    label: `Table of ${steps.map((step) => step.name).join(", ")} for ${names.length} tokens`,
+    describe: tell,
+    key: "softmax-table",
+  });
+}
+
+/**
+ * One line for each token, where columns would not fit.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {Step[]} steps
+ * @param {Float32Array} weights
+ * @param {(step: number, key: number) => string[]} tell
+ */
+function drawDown(context, parts, steps, weights, tell) {
+  const picture = context.picture("");
+  const rowHeight = 30;
+  const isWide = context.room >= 600;
+  const nameWidth = Math.min(isWide ? 150 : 86, Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4);
+  const titles = steps.map((step) => step.name.split(",")[0]);
+  const cellWidth = isWide ? 110 : Math.floor((context.room - nameWidth - 8) / steps.length);
+  const left = nameWidth + 8;
+  const top = 34;
+  const best = strongest(weights);
+  titles.forEach((title, column) => {
+    label(picture, {x: left + (column + 1) * cellWidth - 8, y: 20, text: title, bold: true, anchor: "end"});
+  });
+  const barLeft = left + steps.length * cellWidth + 16;
+  const room = context.room - barLeft - 4;
+  parts.keyTokens.forEach((token, key) => {
+    const y = top + key * rowHeight;
+    band(context, {x: left, y: y + 2, width: steps.length * cellWidth, height: rowHeight - 4});
+    label(picture, {x: nameWidth, y: y + 20, text: fitText(token, nameWidth, 14, key === best), anchor: "end", bold: key === best});
+    steps.forEach((step, column) => {
+      const text = step.write(step.values[key]);
+      label(picture, {x: left + (column + 1) * cellWidth - 8, y: y + 20, text, anchor: "end", numeric: true, bold: step.bold});
+    });
+    if (isWide) {
+      const bar = {x: barLeft, y: y + 6, width: Math.max(1, weights[key] * room), height: rowHeight - 12};
+      picture.add(shape("rect", {...bar, rx: 3, fill: headColour(parts.head, picture.theme)}), bar);
+    }
+  });
+  readable(picture, {
+    x: left,
+    y: top,
+    rows: parts.keyTokens.length,
+    columns: steps.length,
+    cellWidth,
+    cellHeight: rowHeight,
+    label: `Table of ${titles.join(", ")} for ${parts.keyTokens.length} tokens`,
+    describe: (key, step) => tell(step, key),
+    key: "softmax-table",
+  });
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {import("../draw/picture.js").Box} box
+ */
+function band(context, box) {
+  const rect = shape("rect", {...box, rx: Math.min(6, box.height / 2), class: "band", fill: "currentColor", "fill-opacity": 0.06});
+  context.picture("").add(rect, box);
+}

@@ -1,0 +1,302 @@
+// Row 12, the same as matrices: all tokens at once.
+
+import {coloured, word} from "../context.js";
+import {headColour} from "../colour.js";
+import {decimal, percent, precise} from "../numbers.js";
+import {matrix} from "../draw/matrix.js";
+import {label} from "../draw/label.js";
+import {AttentionParts, strongest} from "./attention_parts.js";
+import {raised} from "./choices.js";
+import {equation, missing} from "./equation.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("../trace.js").Tensor} Tensor
+ * @typedef {import("../colour.js").Meaning} Meaning
+ * @typedef {import("./attention_parts.js").Letter} Letter
+ * @typedef {import("./equation.js").Piece} Piece
+ */
+
+/** @type {import("../views.js").View} */
+export const matricesView = {
+  id: "matrices",
+  row: 12,
+  title: "The same, as matrices",
+  pickers: ["attention", "layer", "head", "token"],
+  render(context) {
+    const parts = new AttentionParts(context);
+    const {d_model, d_k} = context.trace.config;
+    const {queryTokens, keyTokens, token} = parts;
+    const weights = parts.array("weights").row(parts.head, token);
+    const best = strongest(weights);
+    context.say`A computer does not go token by token. The ${queryTokens.length} tokens are stacked into one matrix
+      ${coloured("x", "X")} with a row for each (${word(queryTokens[token])} is row ${token}), and one multiplication makes all
+      queries at once: ${`${queryTokens.length} × ${d_model}`} times ${`${d_model} × ${d_k}`} gives
+      ${`${queryTokens.length} × ${d_k}`}.`;
+    context.say`Queries times turned keys (${raised("QK", "T")}) gives a score for every pair of tokens, divided by
+      ${decimal(Math.sqrt(d_k))} and put through the softmax row by row. In ${parts.headName}, row
+      ${word(queryTokens[token])}, the largest share is ${percent(weights[best])}, for ${word(keyTokens[best])}. These shares
+      times ${coloured("v", "V")} are ${coloured("z", "Z")}.`;
+    if (parts.isCross) {
+      context.say`Keys and values are made of the encoder’s output, which has ${keyTokens.length} rows, one for each source
+        token.`;
+    }
+    if (parts.isRelative) {
+      context.say`This model adds to the scores, and to Z, what the distances between tokens contribute; the numbers shown
+        are with that added.`;
+    }
+    draw(context, parts);
+  },
+};
+
+/**
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ */
+function draw(context, parts) {
+  const picture = context.picture("Self-attention as matrices");
+  const {room} = context;
+  const {queryTokens, keyTokens} = parts;
+  const {d_k, d_model} = context.trace.config;
+  const row = rowHeight(Math.max(queryTokens.length, keyTokens.length));
+  let y = 0;
+  for (const letter of /** @type {Letter[]} */ (["q", "k", "v"])) {
+    y += equation(picture, {x: 0, y, pieces: projectionPieces(context, parts, letter, row), room}).height;
+  }
+  y += 26;
+  label(picture, {x: 0, y: y - 6, text: `softmax( Q Kᵀ / √${d_k} ) V = Z, step by step`, bold: true, size: 15});
+  y += equation(picture, {x: 0, y, pieces: attentionPieces(context, parts, row), room}).height;
+  picture.describe(
+    `X, ${queryTokens.length} by ${d_model}, times W^Q, W^K and W^V gives Q, K and V with ${d_k} columns. ` +
+      `Q times K transposed gives ${queryTokens.length} by ${keyTokens.length} scores; their softmax times V gives Z.`,
+  );
+}
+
+/** @param {number} tokens */
+function rowHeight(tokens) {
+  return Math.max(1.5, Math.min(11, 150 / tokens));
+}
+
+/**
+ * X × W^Q = Q.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {Letter} letter
+ * @param {number} row
+ * @returns {Piece[]}
+ */
+function projectionPieces(context, parts, letter, row) {
+  const picture = context.picture("");
+  const {d_model, d_k, bias} = context.trace.config;
+  const isNarrow = context.room < 600;
+  const tensor = letter === "q" ? parts.input : parts.seen;
+  const tokens = letter === "q" ? parts.queryTokens : parts.keyTokens;
+  const projection = parts.projection(letter);
+  const isOutside = parts.isCross && letter !== "q";
+  const xWidth = isNarrow ? 150 : 230;
+  const short = isNarrow ? 84 : 110;
+  const height = 120;
+  const size = letter.toUpperCase();
+  const made = parts.array(letter);
+  const head = parts.headOf(letter);
+  /** @type {Piece[]} */
+  const pieces = [
+    {
+      ...tokenMatrix(context, parts, {
+        name: isOutside ? "encoder output" : "X",
+        tokens,
+        meaning: isOutside ? "r" : "x",
+        columns: d_model,
+        at: (token, column) => tensor.at(token, column),
+        width: xWidth,
+        row,
+        key: `x-${letter}`,
+        current: letter === "q" || !parts.isCross ? parts.token : undefined,
+      }),
+    },
+    {
+      sign: "×",
+      width: short,
+      height,
+      name: "W",
+      raised: size,
+      note: `${d_model} × ${d_k}`,
+      meaning: letter,
+      draw: (x, y) => {
+        if (!projection) return missing(picture, {x, y, width: short, height, meaning: letter});
+        matrix(picture, {
+          x,
+          y,
+          rows: d_model,
+          columns: d_k,
+          cellWidth: short / d_k,
+          cellHeight: height / d_model,
+          value: projection.at,
+          name: `W^${size}`,
+          meaning: letter,
+          key: `w-${letter}`,
+        });
+      },
+    },
+  ];
+  if (bias) {
+    pieces.push({
+      sign: "+",
+      width: isNarrow ? short : 70,
+      height: 14,
+      name: "b",
+      raised: size,
+      note: `1 × ${d_k}, to every row`,
+      meaning: letter,
+      draw: (x, y) => {
+        const width = isNarrow ? short : 70;
+        const offset = projection?.bias;
+        if (!offset) return missing(picture, {x, y, width, height: 14, meaning: letter, text: "not here"});
+        matrix(picture, {x, y, rows: 1, columns: d_k, cellWidth: width / d_k, cellHeight: 14, value: (_, column) => offset(column), name: `b^${size}`, meaning: letter, key: `b-${letter}`});
+      },
+    });
+  }
+  pieces.push({
+    sign: "=",
+    ...tokenMatrix(context, parts, {
+      name: size,
+      tokens,
+      meaning: letter,
+      columns: d_k,
+      at: (token, column) => made.at(head, token, column),
+      width: short,
+      row,
+      key: `made-${letter}`,
+      current: letter === "q" || !parts.isCross ? parts.token : undefined,
+    }),
+  });
+  return pieces;
+}
+
+/**
+ * A matrix with a row for each token.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {{
+ *   name: string, tokens: string[], meaning: Meaning, columns: number, at: (token: number, column: number) => number,
+ *   width: number, row: number, key: string, current?: number, columnTokens?: string[], colour?: string,
+ *   raised?: string, isTokens?: boolean}} given
+ * @returns {Piece}
+ */
+function tokenMatrix(context, parts, given) {
+  const {name, tokens, meaning, columns, at, width, row, current, columnTokens} = given;
+  const picture = context.picture("");
+  const height = tokens.length * row;
+  return {
+    width,
+    height,
+    name,
+    raised: given.raised,
+    note: `${tokens.length} × ${columns}`,
+    meaning,
+    draw: (x, y) =>
+      void matrix(picture, {
+        x,
+        y,
+        rows: tokens.length,
+        columns,
+        cellWidth: width / columns,
+        cellHeight: row,
+        value: at,
+        name: given.raised ? `${name}^${given.raised}` : name,
+        meaning,
+        colour: given.colour,
+        current: current === undefined ? undefined : {row: current},
+        key: given.key,
+        describe: (token, column) => [
+          columnTokens ? `${name}: “${tokens[token]}” → “${columnTokens[column]}”` : `${name}: “${tokens[token]}”, number ${column}`,
+          precise(at(token, column)),
+        ],
+        onpick: current === undefined ? undefined : (token) => context.update({token}),
+      }),
+  };
+}
+
+/**
+ * softmax(Q Kᵀ / √d_k) V = Z, through every matrix in between.
+ * @param {ViewContext} context
+ * @param {AttentionParts} parts
+ * @param {number} row
+ * @returns {Piece[]}
+ */
+function attentionPieces(context, parts, row) {
+  const {queryTokens, keyTokens, head} = parts;
+  const {d_k} = context.trace.config;
+  const {q: qName, k: kName} = parts.meeting;
+  const isNarrow = context.room < 600;
+  const q = parts.array(qName);
+  const k = parts.array(kName);
+  const v = parts.array("v");
+  const z = parts.array("z");
+  const scaled = parts.array("scaled");
+  const weights = parts.array("weights");
+  const short = isNarrow ? 84 : 110;
+  const square = keyTokens.length * row;
+  const turned = parts.isRotated ? ", turned" : "";
+  /** @type {Piece} */
+  const keysTransposed = {
+    sign: "×",
+    width: square,
+    height: short,
+    name: `K${turned}`,
+    raised: "T",
+    note: `${d_k} × ${keyTokens.length}`,
+    meaning: "k",
+    draw: (x, y) =>
+      void matrix(context.picture(""), {
+        x,
+        y,
+        rows: d_k,
+        columns: keyTokens.length,
+        cellWidth: row,
+        cellHeight: short / d_k,
+        value: (number, token) => k.at(parts.kvHead, token, number),
+        name: "K transposed",
+        meaning: "k",
+        columnNames: keyTokens,
+        key: "k-transposed",
+      }),
+  };
+  const common = {tokens: queryTokens, row, current: parts.token};
+  return [
+    tokenMatrix(context, parts, {...common, name: `Q${turned}`, meaning: "q", columns: d_k, at: (t, i) => q.at(head, t, i), width: short, key: "q-again"}),
+    keysTransposed,
+    {
+      sign: "→",
+      ...tokenMatrix(context, parts, {
+        ...common,
+        name: parts.isMasked ? "÷ √d_k, hidden" : "÷ √d_k",
+        meaning: "neutral",
+        columns: keyTokens.length,
+        at: (t, s) => scaled.at(head, t, s),
+        width: square,
+        columnTokens: keyTokens,
+        key: "scaled",
+      }),
+    },
+    {
+      sign: "→",
+      ...tokenMatrix(context, parts, {
+        ...common,
+        name: "softmax",
+        meaning: "neutral",
+        columns: keyTokens.length,
+        at: (t, s) => weights.at(head, t, s),
+        width: square,
+        columnTokens: keyTokens,
+        colour: headColour(head, context.theme),
+        key: "weights",
+      }),
+    },
+    {sign: "×", ...tokenMatrix(context, parts, {tokens: keyTokens, row, name: "V", meaning: "v", columns: d_k, at: (t, i) => v.at(parts.kvHead, t, i), width: short, key: "v-again"})},
+    {
+      sign: parts.isRelative ? "→" : "=",
+      ...tokenMatrix(context, parts, {...common, name: parts.isOff ? "Z (off)" : "Z", meaning: "z", columns: d_k, at: (t, i) => z.at(head, t, i), width: short, key: "z"}),
+    },
+  ];
+}

@@ -1,0 +1,159 @@
+// One attention, one head, one query: the arrays that the views of rows 7 to 13 draw, by their letters.
+
+import {attentionOf} from "../state.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("../trace.js").Tensor} Tensor
+ * @typedef {import("../trace.js").Trace} Trace
+ * @typedef {"q" | "k" | "v"} Letter
+ * @typedef {{
+ *   rows: number, columns: number, at: (row: number, column: number) => number,
+ *   bias: ((column: number) => number) | null}} Projection
+ *   W as the post draws it: what goes in are rows, what comes out are columns
+ */
+
+const PARAMETERS = {q: "query", k: "key", v: "value"};
+
+/** Everything there is about the attention that a state names. */
+export class AttentionParts {
+  /** @param {ViewContext} context */
+  constructor(context) {
+    const {trace, state, attention} = context;
+    this.trace = trace;
+    this.path = attention;
+    this.kind = attentionOf(state);
+    this.stack = state.stack;
+    this.layer = state.layer;
+    this.head = state.head;
+    this.kvHead = trace.kvHead(state.head);
+    this.queryTokens = trace.tokens(state.stack);
+    this.keyTokens = trace.keyTokens(state.stack, this.kind);
+    this.token = state.token;
+    this.isCross = this.kind === "cross_attention";
+    this.isMasked = state.stack === "decoder" && !this.isCross;
+    this.isRotated = trace.has(`${attention}.q_rotated`);
+    this.isRelative = trace.has(`${attention}.scores_content`);
+    this.isOff = trace.isOff(attention, state.head);
+    this.parameters = `${state.stack}.layers.${state.layer}.${this.kind}`;
+    this.hasWeights = context.weights(`${state.stack}.${state.layer}`);
+    /** The name of what queries are made of, and of what keys and values are made of. */
+    this.inputName = trace.sublayerInput(state.stack, state.layer, this.isCross ? 2 : 1);
+    this.seenName = this.isCross ? "encoder.output" : this.inputName;
+  }
+
+  /** @param {string} name "scores" */
+  has(name) {
+    return this.trace.has(`${this.path}.${name}`);
+  }
+
+  /** @param {string} name "scores" */
+  array(name) {
+    return this.trace.array(`${this.path}.${name}`);
+  }
+
+  get input() {
+    return this.trace.array(this.inputName);
+  }
+
+  get seen() {
+    return this.trace.array(this.seenName);
+  }
+
+  /** Which queries and keys meet in the dot product: the turned ones where the model turns them. */
+  get meeting() {
+    return this.isRotated ? {q: "q_rotated", k: "k_rotated"} : {q: "q", k: "k"};
+  }
+
+  /**
+   * The head, or kv head, under which q, k or v is recorded.
+   * @param {string} name
+   * @param {number} [head]
+   */
+  headOf(name, head = this.head) {
+    return name.startsWith("q") ? head : this.trace.kvHead(head);
+  }
+
+  /**
+   * The q, k or v of one token in this head.
+   * @param {string} name "q", "k_rotated", …
+   * @param {number} token
+   */
+  vector(name, token) {
+    return this.array(name).row(this.headOf(name), token);
+  }
+
+  /**
+   * The part of W^Q, W^K or W^V that belongs to a head; null where the file does not hold it.
+   * @param {Letter} letter
+   * @param {number} [head]
+   * @returns {Projection | null}
+   */
+  projection(letter, head = this.head) {
+    const name = `${this.parameters}.${PARAMETERS[letter]}`;
+    const weight = this.trace.weight(`${name}.weight`);
+    if (!weight) return null;
+    const columns = this.trace.config.d_k;
+    const first = this.headOf(letter, head) * columns;
+    const bias = this.trace.weight(`${name}.bias`);
+    return {
+      rows: weight.shape[1],
+      columns,
+      at: (row, column) => weight.at(first + column, row),
+      bias: bias && ((column) => bias.at(first + column)),
+    };
+  }
+
+  /**
+   * W^O: a row for each number of the joined heads.
+   * @returns {Projection | null}
+   */
+  outputProjection() {
+    const weight = this.trace.weight(`${this.parameters}.output.weight`);
+    if (!weight) return null;
+    const bias = this.trace.weight(`${this.parameters}.output.bias`);
+    return {
+      rows: weight.shape[1],
+      columns: weight.shape[0],
+      at: (row, column) => weight.at(column, row),
+      bias: bias && ((column) => bias.at(column)),
+    };
+  }
+
+  /**
+   * The row of the table of distances for a query and a key: how far the key stands after the query, cut off.
+   * @param {number} query
+   * @param {number} key
+   */
+  distance(query, key) {
+    const {max_distance} = this.trace.config;
+    return Math.max(-max_distance, Math.min(max_distance, key - query));
+  }
+
+  /**
+   * The learned vector of a distance; null where the file does not hold the table.
+   * @param {"key" | "value"} what
+   * @param {number} distance
+   */
+  distanceVector(what, distance) {
+    const table = this.trace.weight(`${this.parameters}.dot_product.${what}_RK`);
+    return table && table.row(distance + this.trace.config.max_distance);
+  }
+
+  /** "head 2", or "head 2 (with keys and values of kv head 0)". */
+  get headName() {
+    const {heads, kv_heads} = this.trace.config;
+    if (heads === kv_heads) return `head ${this.head}`;
+    return `head ${this.head}, which shares the keys and values of kv head ${this.kvHead}`;
+  }
+}
+
+/**
+ * The key to which a row of weights gives most.
+ * @param {ArrayLike<number>} weights
+ */
+export function strongest(weights) {
+  let best = 0;
+  for (let i = 1; i < weights.length; i++) if (weights[i] > weights[best]) best = i;
+  return best;
+}
