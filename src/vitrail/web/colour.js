@@ -58,7 +58,7 @@ const HEADS = {
   ],
   dark: [
     "#5aa9ff", "#ffa53d", "#5fd07a", "#ff6b93", "#b794ff", "#d4b458", "#3fd4de", "#ff94cf",
-    "#aab4c3", "#cfe64a", "#f08a6a", "#8f93ff", "#58c2a0", "#ffd24d", "#d083d6", "#9cc7f2",
+    "#aab4c3", "#cfe64a", "#f08a6a", "#7479f2", "#58c2a0", "#ffd24d", "#d083d6", "#9cc7f2",
   ],
 };
 
@@ -124,7 +124,7 @@ export function shareRgb(share, colour, theme) {
  * @param {Rgb} rgb
  */
 export function inkOn(rgb) {
-  return luminance(rgb) > 0.3 ? "#14181f" : "#ffffff";
+  return luminance(rgb) > 0.18 ? "#000000" : "#ffffff";
 }
 
 /**

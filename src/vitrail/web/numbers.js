@@ -22,7 +22,7 @@ export function decimal(value, digits = 2) {
 export function precise(value) {
   if (!Number.isFinite(value) || value === 0) return decimal(value, 0);
   const size = Math.abs(value);
-  const text = size >= 1e-4 && size < 1e7 ? String(Number(size.toPrecision(7))) : scientific(size);
+  const text = size >= 1e-4 && size < 1e7 ? String(Number(size.toPrecision(7))) : Number(size.toPrecision(5)).toExponential();
   return value < 0 ? MINUS + text : text;
 }
 

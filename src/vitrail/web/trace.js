@@ -41,6 +41,7 @@ const COPY_AGAIN = "copy the file again, or record the sentence again";
  *   to: string | null, settings: Record<string, any>,
  *   what_if: {heads_off: Record<string, number[]>, prefix: string}, vocabulary: string[],
  *   arrays: Record<string, EncodedArray>, weights: Record<string, EncodedArray>, weights_of?: string[],
+ *   embeddings?: Record<"source" | "target", {ids: number[], rows: EncodedArray}>,
  *   search: Search, reference: Reference | null, probes: any, seen: "training" | "held out" | null}} TraceDocument
  */
 
@@ -151,6 +152,19 @@ export class Trace {
    */
   addWeights(weights) {
     Object.assign(this.encodedWeights, weights);
+  }
+
+  /**
+   * The row of an embedding table for an id, not scaled, or null where the file does not hold it.
+   * @param {"source" | "target"} side
+   * @param {number} id
+   */
+  embeddingRow(side, id) {
+    const table = this.weight(this.config.tie_embeddings === "all" ? "embeddings.shared" : `embeddings.${side}`);
+    if (table && id < table.shape[0]) return table.row(id);
+    const held = this.facts.embeddings?.[side];
+    const place = held ? held.ids.indexOf(id) : -1;
+    return held && place >= 0 ? this.decode(`embeddings.${side}`, held.rows).row(place) : null;
   }
 
   /** The reference translation's own arrays. */

@@ -154,10 +154,10 @@ function* everyStep(trace) {
  * @param {number[]} ids
  */
 function* embeddingSteps(trace, side, ids) {
-  const table = trace.weight(trace.config.tie_embeddings === "all" ? "embeddings.shared" : `embeddings.${side}`);
   const scale = trace.config.embedding_scale ? Math.sqrt(trace.config.d_model) : 1;
-  if (table && Math.max(...ids) < table.shape[0]) {
-    yield step(trace, `${side}.embedding`, (row) => Float64Array.from(table.row(ids[row]), (value) => value * scale));
+  const rows = ids.map((id) => trace.embeddingRow(side, id));
+  if (rows.every((row) => row !== null)) {
+    yield step(trace, `${side}.embedding`, (row) => Float64Array.from(rows[row] ?? [], (value) => value * scale));
   }
   const position = `${side}.position`;
   if (!trace.has(position)) {
@@ -431,26 +431,25 @@ function* checkReference(trace, tally) {
 }
 
 /**
- * The chosen words: what a search with one beam wrote must be, at every position, the most probable word allowed.
+ * The chosen words: the translation is the search's first result; and with one beam each of its words must be the most
+ * probable one allowed.
  * @param {Trace} trace
  * @param {Tally} tally
  */
 function* checkChoices(trace, tally) {
+  const {ids} = trace.target;
+  const found = trace.search.results[0]?.ids ?? [];
+  tally.report.total += ids.length;
+  tally.report.checked += ids.length;
+  if (String(found) !== String(ids)) tally.fail("target.ids", ", not what the search found", Infinity);
   const logProbs = held(trace, "log_probs");
-  if (!logProbs) return;
-  tally.report.total += trace.target.ids.length;
   const isGreedy = trace.search.kind === "beam" && trace.search.beam_size === 1 && !trace.whatIf.prefix;
-  const isItsResult = String(trace.search.results[0]?.ids) === String(trace.target.ids);
-  if (!isGreedy || !isItsResult) {
-    if (trace.target.ids.length) tally.report.unchecked.push("target.ids");
-    return;
-  }
-  for (const [position, id] of trace.target.ids.entries()) {
+  if (!isGreedy || !logProbs) return;
+  for (const [position, id] of ids.entries()) {
     const row = logProbs.row(position);
-    const best = mostProbable(row, trace);
     // The search ran on the fast path: two words may change places where they are as good as equal.
-    const scale = Math.max(...[...row].map(Math.abs).filter(Number.isFinite));
-    tally.compare("target.ids", `, position ${position}`, [row[id]], [row[best]], scale);
+    const difference = rowDifference([row[id]], [row[mostProbable(row, trace)]], largestSize(row));
+    if (!(difference <= TOLERANCE)) tally.fail("target.ids", `, position ${position}`, difference);
     yield tally.report;
   }
 }
@@ -485,6 +484,9 @@ function* checkSearch(trace, tally) {
     const place = `, result ${index + 1}`;
     const sum = result.log_probs.reduce((a, b) => a + b, 0);
     tally.report.total += result.log_probs.length + 1;
+    if (trace.search.kind === "beam" && index > 0 && result.score > results[index - 1].score) {
+      tally.fail("search.results.score", `${place}, better than the one before it`, Infinity);
+    }
     tally.compare("search.results.score", place, [result.score], [sum / penaltyAt(trace, result.ids.length)]);
     if (logProbs && startsWith(trace.target.ids, result.ids) && result.ids.length <= logProbs.shape[0]) {
       compareLogProbs(trace, tally, "search.results.log_probs", place, result.ids, result.log_probs);
@@ -568,10 +570,15 @@ function compareLogProbs(trace, tally, name, place, ids, recorded) {
   const first = ids.length - recorded.length;
   for (const [index, value] of recorded.entries()) {
     const row = logProbs.row(first + index);
-    let scale = 0;
-    for (const other of row) if (Number.isFinite(other)) scale = Math.max(scale, Math.abs(other));
-    tally.compare(name, place, [value], [row[ids[first + index]]], scale);
+    tally.compare(name, place, [value], [row[ids[first + index]]], largestSize(row));
   }
+}
+
+/** @param {Numbers} row */
+function largestSize(row) {
+  let size = 0;
+  for (let i = 0; i < row.length; i++) if (Number.isFinite(row[i])) size = Math.max(size, Math.abs(row[i]));
+  return size;
 }
 
 /**

@@ -54,6 +54,11 @@ import {stacksView} from "./views/02_stacks.js";
 import {layerView} from "./views/03_layer.js";
 import {embeddingsView} from "./views/04_embeddings.js";
 import {pathsView} from "./views/06_paths.js";
+import {queryKeyValueView} from "./views/08_query_key_value.js";
+import {scoreView} from "./views/09_score.js";
+import {softmaxView} from "./views/10_softmax.js";
+import {weightedValuesView} from "./views/11_weighted_values.js";
+import {matricesView} from "./views/12_matrices.js";
 import {residualsView} from "./views/14_residuals.js";
 
 /**
@@ -69,6 +74,11 @@ export const VIEWS = [
   layerView,
   embeddingsView,
   pathsView,
+  queryKeyValueView,
+  scoreView,
+  softmaxView,
+  weightedValuesView,
+  matricesView,
   residualsView,
 ];
 
