@@ -1,0 +1,277 @@
+// Row 17, linear and softmax: the decoder's output becomes one number for every word, and one word is chosen.
+
+import {softmax} from "../arithmetic.js";
+import {shades} from "../colour.js";
+import {shape} from "../dom.js";
+import {count, decimal, percent, precise} from "../numbers.js";
+import {plain, word} from "../context.js";
+import {arrow, box} from "../draw/frame.js";
+import {fitText, label} from "../draw/label.js";
+import {strip} from "../draw/matrix.js";
+import {readable} from "../draw/reading.js";
+import {oneOf} from "./choices.js";
+import {largestPlaces, restOf} from "./distribution.js";
+import {foldedVocabulary} from "./folded_vocabulary.js";
+import {repaint, slider} from "./live.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("../draw/picture.js").Box} Box
+ */
+
+const TOPS = ["5", "10", "20", "40"];
+const ROW = 28;
+
+/** @type {import("../views.js").View} */
+export const outputView = {
+  id: "output",
+  row: 17,
+  title: "Linear and softmax",
+  pickers: ["step"],
+  render(context) {
+    const temperature = readTemperature(context.option("warmth", "1"));
+    const top = TOPS.includes(context.option("top", "10")) ? context.option("top", "10") : "10";
+    context.controls(
+      slider({
+        key: "warmth",
+        title: "Temperature",
+        least: 0.1,
+        most: 3,
+        step: 0.05,
+        value: temperature,
+        write: (value) => value.toFixed(2),
+        preview: (value) => repaint(context, () => paint(context, value, Number(top))),
+        commit: (value) => context.setOption("warmth", value === 1 ? null : value.toFixed(2)),
+      }),
+      oneOf({
+        key: "output-top",
+        title: "Show",
+        choices: TOPS.map((value) => ({value, text: value, spoken: `the ${value} most probable words`})),
+        current: top,
+        onpick: (value) => context.setOption("top", value === "10" ? null : value),
+      }),
+    );
+    paint(context, temperature, Number(top));
+  },
+};
+
+/** @param {string} text */
+function readTemperature(text) {
+  const value = Number(text);
+  return value >= 0.1 && value <= 3 ? value : 1;
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {number} temperature
+ * @param {number} top
+ */
+function paint(context, temperature, top) {
+  const {trace, state} = context;
+  const {step} = state;
+  const {vocabulary, target} = trace;
+  const logits = trace.array("logits").row(step);
+  const chances = softmax(logits, temperature);
+  const [best] = largestPlaces(logits, 1);
+  const chosen = target.ids[step];
+  const size = trace.config.d_model;
+  context.say`The top decoder's ${size} numbers at step ${step + 1} are multiplied with a matrix of ${size} ×
+    ${count(vocabulary.length)} numbers: one score, a logit, for every word the model knows. The softmax turns logits
+    into probabilities, and ${word(vocabulary[best])} has the largest: ${percent(Math.exp(trace.array("log_probs").at(step, best)))}.`;
+  sayChoice(context, best, chosen);
+  if (temperature === 1) {
+    context.say`The temperature divides the logits before the softmax. Move it: small makes the first word still surer,
+      large makes all words alike. Their order stays the same.`;
+  } else {
+    context.say`At temperature ${temperature.toFixed(2)} the logits are divided by ${temperature.toFixed(2)} first, and
+      ${word(vocabulary[best])} gets ${percent(chances[best])}. The thin marks show where the bars are at temperature 1.`;
+  }
+  draw(context, chances, temperature, top);
+}
+
+/**
+ * Which word was taken, and by whom.
+ * @param {ViewContext} context
+ * @param {number} best
+ * @param {number} chosen
+ */
+function sayChoice(context, best, chosen) {
+  const {trace, state} = context;
+  if (chosen === best) return;
+  const searched = trace.search.steps[state.step];
+  // Where the beginning is forced, each hypothesis has just one way to go on.
+  const forced = Boolean(trace.whatIf.prefix && searched && searched.candidates.length <= searched.live.length);
+  const reason =
+    forced
+      ? "the beginning was forced"
+      : trace.search.kind === "sample"
+        ? "it was drawn by lot"
+        : "the search kept it because the whole sentence is better with it, or may not write the other";
+  context.say`The translation has ${word(trace.vocabulary[chosen])} here, although another word is more probable:
+    ${plain(reason)}.`;
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {Float64Array} chances
+ * @param {number} temperature
+ * @param {number} top
+ */
+function draw(context, chances, temperature, top) {
+  const {trace, state, room, theme} = context;
+  const {step} = state;
+  const {vocabulary, target} = trace;
+  const picture = context.picture("From the decoder's output to a word");
+  const width = Math.min(room, 900);
+  const logits = trace.array("logits").row(step);
+  const logProbs = trace.array("log_probs").row(step);
+  const output = trace.array("decoder.output").row(step);
+  const [best] = largestPlaces(logits, 1);
+  let y = 0;
+  /** @param {string} text @param {string} note */
+  const title = (text, note) => {
+    label(picture, {x: 0, y: y + 16, text, bold: true, size: 15});
+    label(picture, {x: width, y: y + 16, text: note, size: 13, quiet: true, anchor: "end"});
+    y += 26;
+  };
+  /** @param {Box} above @param {string} text */
+  const operation = (above, text) => {
+    const middle = width / 2;
+    const from = above.y + above.height;
+    arrow(picture, {points: [[middle, from + 5], [middle, from + 62]], width: 3});
+    box(picture, {x: middle - 92, y: from + 14, width: 184, height: 32, text, filled: true, size: 14});
+    y = from + 68;
+  };
+
+  title("decoder output", `${output.length} numbers`);
+  const first = strip(picture, {
+    x: 0,
+    y,
+    values: output,
+    width,
+    cellHeight: 26,
+    name: `Decoder output at step ${step + 1}`,
+    meaning: "r",
+    key: "output-decoder",
+  });
+  operation(first, `linear: ${output.length} → ${count(vocabulary.length)}`);
+  title("logits", `${count(vocabulary.length)} numbers${width < 560 ? "" : ", in the order of the vocabulary"}`);
+  const second = foldedVocabulary(picture, {
+    x: 0,
+    y,
+    width,
+    vocabulary,
+    values: logits,
+    name: "Logits",
+    write: precise,
+    current: best,
+    key: "output-logits",
+  });
+  operation(second, temperature === 1 ? "softmax" : `softmax at ${temperature.toFixed(2)}`);
+  title(temperature === 1 ? "log-probabilities" : "probabilities at this temperature", `${count(vocabulary.length)} numbers`);
+  const third = foldedVocabulary(picture, {
+    x: 0,
+    y,
+    width,
+    vocabulary,
+    values: temperature === 1 ? logProbs : chances,
+    name: temperature === 1 ? "Log-probabilities" : "Probabilities",
+    write: precise,
+    ...(temperature === 1 ? {} : {colour: shades("decoder", theme).strong}),
+    current: best,
+    key: "output-log-probs",
+  });
+  operation(third, trace.search.kind === "sample" ? "draw one by lot" : "argmax");
+  const rows = drawChances(context, {y, width, chances, logits, logProbs, top, isBent: temperature !== 1});
+  const chosen = target.ids[step];
+  label(picture, {x: 0, y: rows + 34, text: "the word", size: 15, quiet: true});
+  label(picture, {x: 84, y: rows + 36, text: vocabulary[chosen], size: 24, bold: true, meaning: "decoder"});
+  picture.describe(
+    `Step ${step + 1}: ${largestPlaces(chances, 5)
+      .map((id) => `“${vocabulary[id]}” ${percent(chances[id])}`)
+      .join(", ")} at temperature ${temperature.toFixed(2)}; the word is “${vocabulary[chosen]}”.`,
+  );
+}
+
+/**
+ * The most probable words, and all others as one bar. Gives the lower edge.
+ * @param {ViewContext} context
+ * @param {{
+ *   y: number, width: number, chances: Float64Array, logits: Float32Array, logProbs: Float32Array, top: number,
+ *   isBent: boolean}} given
+ */
+function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}) {
+  const {trace, state, theme} = context;
+  const picture = context.picture("");
+  const {vocabulary} = trace;
+  const chosen = trace.target.ids[state.step];
+  const shown = largestPlaces(logits, Math.min(top, vocabulary.length));
+  if (!shown.includes(chosen)) shown.push(chosen);
+  const others = vocabulary.length - shown.length;
+  const isNarrow = width < 560;
+  const nameWidth = isNarrow ? 92 : 130;
+  const numbers = isNarrow ? [] : [{name: "logit", values: logits}, {name: "log-probability", values: logProbs}];
+  const numberWidth = 104;
+  const left = nameWidth + numbers.length * numberWidth + 18;
+  const right = width - 66;
+  const unit = right - left;
+  numbers.forEach(({name}, index) => {
+    label(picture, {x: nameWidth + (index + 1) * numberWidth, y: y + 14, text: name, size: 13, quiet: true, anchor: "end"});
+  });
+  label(picture, {x: width, y: y + 14, text: "probability", size: 13, quiet: true, anchor: "end"});
+  const start = y + 24;
+  const names = [...shown.map((id) => vocabulary[id]), ...(others > 0 ? [`${count(others)} others`] : [])];
+  const values = [...shown.map((id) => chances[id]), ...(others > 0 ? [restOf(chances, shown)] : [])];
+  const plainly = [...shown.map((id) => Math.exp(logProbs[id])), restOf(Array.from(logProbs, Math.exp), shown)];
+  names.forEach((name, index) => {
+    const isOthers = index >= shown.length;
+    const isChosen = !isOthers && shown[index] === chosen;
+    const rowTop = start + index * ROW;
+    const middle = rowTop + ROW / 2 + 5;
+    label(picture, {x: nameWidth, y: middle, text: fitText(name, nameWidth, 15, isChosen), size: 15, anchor: "end", bold: isChosen, quiet: isOthers});
+    if (!isOthers) {
+      numbers.forEach((column, place) => {
+        const text = decimal(column.values[shown[index]], 2);
+        label(picture, {x: nameWidth + (place + 1) * numberWidth, y: middle, text, size: 14, anchor: "end", numeric: true});
+      });
+    }
+    picture.add(
+      shape("rect", {
+        x: left,
+        y: rowTop + 4,
+        width: Math.max(1, values[index] * unit),
+        height: ROW - 8,
+        rx: 3,
+        fill: shades(isChosen ? "decoder" : "neutral", theme).strong,
+        opacity: isOthers ? 0.5 : null,
+      }),
+    );
+    if (isBent) {
+      const at = left + plainly[index] * unit;
+      picture.add(shape("path", {d: `M${at} ${rowTop + 1}v${ROW - 2}`, stroke: shades("q", theme).strong, "stroke-width": 2.5}));
+    }
+    label(picture, {x: width, y: middle, text: percent(values[index]), size: 14, anchor: "end", numeric: true, bold: isChosen});
+  });
+  readable(picture, {
+    x: 0,
+    y: start,
+    rows: names.length,
+    columns: 1,
+    cellWidth: width,
+    cellHeight: ROW,
+    label: `The most probable words: ${names.slice(0, 5).map((name, index) => `${name} ${percent(values[index])}`).join(", ")}`,
+    describe: (row) => {
+      if (row >= shown.length) return [`${count(others)} other words together`, precise(values[row])];
+      const id = shown[row];
+      return [
+        `${id}: “${vocabulary[id]}”`,
+        `logit ${precise(logits[id])}`,
+        `log-probability ${precise(logProbs[id])}`,
+        `probability ${precise(Math.exp(logProbs[id]))}`,
+        ...(isBent ? [`at this temperature ${precise(values[row])}`] : []),
+      ];
+    },
+    key: "output-chances",
+  });
+  return start + names.length * ROW;
+}

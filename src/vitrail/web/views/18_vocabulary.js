@@ -1,0 +1,202 @@
+// Row 18, the vocabulary and one-hot vectors: a word is a place in a list.
+
+import {shades} from "../colour.js";
+import {element} from "../dom.js";
+import {count} from "../numbers.js";
+import {plain, word} from "../context.js";
+import {fitText, label, textWidth} from "../draw/label.js";
+import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
+import {chooseWords, chosenWords, findWords, MOST_WORDS} from "./chosen_words.js";
+import {foldedVocabulary} from "./folded_vocabulary.js";
+import {inRow} from "./live.js";
+
+/** @typedef {import("../context.js").ViewContext} ViewContext */
+
+const MOST_SHOWN = 60;
+
+/** @type {import("../views.js").View} */
+export const vocabularyView = {
+  id: "vocabulary",
+  row: 18,
+  title: "The vocabulary and one-hot vectors",
+  pickers: [],
+  render(context) {
+    const {trace} = context;
+    const {vocabulary} = trace;
+    const ids = chosenWords(context);
+    const current = currentId(context, ids);
+    context.say`Before it learned anything the model was given its list of words: ${count(vocabulary.length)} of them, and
+      it can write nothing else. A word is its place in that list: ${word(vocabulary[current])} is number
+      ${String(current)}, counted from 0.`;
+    context.say`As a vector that is a row of ${count(vocabulary.length)} numbers, all ${"0"} except a single ${"1"}: a
+      one-hot vector. Below are those of ${ids.length} ${plain(ids.length === 1 ? "word" : "words")}; choose your own, and
+      the next two pictures use the same columns.`;
+    context.controls(search(context, ids));
+    draw(context, ids, current);
+  },
+};
+
+/**
+ * @param {ViewContext} context
+ * @param {number[]} ids
+ */
+function currentId(context, ids) {
+  const given = context.option("word", "");
+  const id = /^\d+$/.test(given) ? Number(given) : NaN;
+  return id < context.trace.vocabulary.length ? id : (ids[0] ?? 0);
+}
+
+/**
+ * The chosen words, and a search through all.
+ * @param {ViewContext} context
+ * @param {number[]} ids
+ */
+function search(context, ids) {
+  const {vocabulary} = context.trace;
+  const chosen = element(
+    "div",
+    {class: "picker", role: "group", "aria-label": "Chosen words"},
+    ...ids.map((id) =>
+      element(
+        "button",
+        {
+          type: "button",
+          class: "choice",
+          "aria-label": `take ${vocabulary[id]} away`,
+          "data-key": `vocabulary-chosen-${id}`,
+          onclick: () => chooseWords(context, ids.filter((other) => other !== id)),
+        },
+        `${vocabulary[id]} ✕`,
+      ),
+    ),
+  );
+  chosen.style.flexWrap = "wrap";
+  const found = element("div", {class: "picker", role: "group", "aria-label": "Words found"});
+  found.style.flexWrap = "wrap";
+  found.style.maxHeight = "9.5rem";
+  found.style.overflowY = "auto";
+  const told = element("span", {class: "needs-studio", role: "status"});
+  const typed = element("input", {
+    type: "search",
+    placeholder: "find a word or a number",
+    "aria-label": "Find a word in the vocabulary",
+    value: context.option("find", ""),
+    "data-key": "vocabulary-find",
+    oninput: () => list(),
+    onchange: () => context.setOption("find", typed.value || null, {replace: true}),
+  });
+  const list = () => {
+    const places = findWords(vocabulary, typed.value);
+    told.replaceChildren(
+      places.length > MOST_SHOWN
+        ? `${count(places.length)} words, the first ${MOST_SHOWN} are shown`
+        : `${places.length} ${places.length === 1 ? "word" : "words"}`,
+    );
+    found.replaceChildren(...places.slice(0, MOST_SHOWN).map((id) => result(id)));
+  };
+  /** @param {number} id */
+  const result = (id) =>
+    element(
+      "button",
+      {
+        type: "button",
+        class: "choice",
+        role: "checkbox",
+        "aria-checked": ids.includes(id) ? "true" : "false",
+        "aria-label": `${vocabulary[id]}, number ${id}`,
+        "data-key": `vocabulary-found-${id}`,
+        onclick: () => pick(context, ids, id, typed.value),
+      },
+      `${id} ${vocabulary[id]}`,
+    );
+  list();
+  const reset =
+    context.option("words", "") &&
+    element("button", {type: "button", "data-key": "vocabulary-reset", onclick: () => chooseWords(context, [])}, "as in the beginning");
+  const all = element(
+    "div",
+    {},
+    inRow(element("span", {class: "picker-title"}, "Columns"), chosen, reset || ""),
+    inRow(element("span", {class: "picker-title"}, "Vocabulary"), typed, told),
+    found,
+  );
+  all.style.maxWidth = "100%";
+  all.style.display = "grid";
+  all.style.gap = "0.5rem";
+  return all;
+}
+
+/**
+ * Show a word, and make it a column.
+ * @param {ViewContext} context
+ * @param {number[]} ids
+ * @param {number} id
+ * @param {string} typed
+ */
+function pick(context, ids, id, typed) {
+  const next = ids.includes(id) ? ids : [...ids.slice(0, MOST_WORDS - 1), id];
+  context.update({options: {words: next.join(","), word: String(id), find: typed || null}});
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {number[]} ids
+ * @param {number} current
+ */
+function draw(context, ids, current) {
+  const {trace, room, theme} = context;
+  const {vocabulary} = trace;
+  const picture = context.picture("One-hot vectors");
+  const names = ids.map((id) => vocabulary[id]);
+  const nameWidth = Math.min(150, Math.max(60, ...names.map((name) => textWidth(name, 15, true)))) + 12;
+  const cell = Math.max(34, Math.min(84, (room - nameWidth - 80) / Math.max(1, ids.length)));
+  const numbers = 22;
+  const top = 30 + columnLabelsHeight(names, cell, 15) + numbers;
+  label(picture, {x: 0, y: 18, text: "a row for each word", bold: true, size: 15});
+  const box = matrix(picture, {
+    x: nameWidth,
+    y: top,
+    rows: ids.length,
+    columns: ids.length,
+    cellWidth: cell,
+    cellHeight: 34,
+    value: (row, column) => (row === column ? 1 : 0),
+    digits: 0,
+    largest: 1,
+    colour: shades("decoder", theme).strong,
+    name: "One-hot vectors of the chosen words",
+    describe: (row, column) => [`the row of “${names[row]}”, column ${ids[column]} “${names[column]}”`, row === column ? "1" : "0"],
+    onpick: (row) => context.setOption("word", String(ids[row])),
+    current: ids.includes(current) ? {row: ids.indexOf(current)} : undefined,
+    key: "vocabulary-one-hot",
+  });
+  rowLabels(picture, {box, names, size: 15, width: 150, current: ids.indexOf(current)});
+  columnLabels(picture, {box: {...box, y: top - numbers}, names, size: 15, current: ids.indexOf(current)});
+  ids.forEach((id, column) => {
+    label(picture, {x: box.x + (column + 0.5) * cell, y: top - 7, text: String(id), size: 13, quiet: true, anchor: "middle", numeric: true});
+  });
+  label(picture, {x: box.x + box.width + 10, y: top + 22, text: "… 0", size: 15, quiet: true});
+  const below = box.y + box.height + 44;
+  const title = fitText(`all of the row of “${vocabulary[current]}”: 1 at ${current}`, room, 15, true);
+  label(picture, {x: 0, y: below, text: title, bold: true, size: 15});
+  const oneHot = new Float32Array(vocabulary.length);
+  oneHot[current] = 1;
+  foldedVocabulary(picture, {
+    x: 0,
+    y: below + 14,
+    width: Math.min(room, 900),
+    vocabulary,
+    values: oneHot,
+    largest: 1,
+    colour: shades("decoder", theme).strong,
+    name: `The one-hot vector of ${vocabulary[current]}`,
+    write: (value) => String(value),
+    current,
+    onpick: (id) => context.setOption("word", String(id)),
+    key: "vocabulary-row",
+  });
+  picture.describe(
+    `${names.map((name, index) => `“${name}” is number ${ids[index]}`).join(", ")}. ` +
+      `The row of “${vocabulary[current]}” is 1 at place ${current} and 0 at the other ${count(vocabulary.length - 1)}.`,
+  );
+}

@@ -1,0 +1,131 @@
+// Controls that change a picture while they are moved, and the player that steps through one by itself.
+
+import {element} from "../dom.js";
+
+/** @typedef {import("../context.js").ViewContext} ViewContext */
+
+/**
+ * Write and draw a view again in place, so that a slider that is being dragged stays where it is.
+ * @param {ViewContext} context
+ * @param {() => void} paint
+ */
+export function repaint(context, paint) {
+  const picture = context.drawn;
+  context.tooltip.hide();
+  context.prose.replaceChildren();
+  context.notes.replaceChildren();
+  if (picture) {
+    picture.node.replaceChildren(picture.description);
+    picture.right = 0;
+    picture.bottom = 0;
+  }
+  paint();
+  picture?.finish();
+}
+
+/**
+ * A slider with its value in words beside it.
+ * @param {{
+ *   key: string, title: string, least: number, most: number, step?: number, value: number,
+ *   write: (value: number) => string, preview: (value: number) => void, commit: (value: number) => void}} given
+ *   preview: while it moves; commit: when it was let go
+ */
+export function slider({key, title, least, most, step = 1, value, write, preview, commit}) {
+  const shown = element("output", {class: "value"}, write(value));
+  shown.style.minWidth = "5.5em";
+  const input = element("input", {
+    type: "range",
+    min: least,
+    max: most,
+    step,
+    value,
+    "aria-label": title,
+    "aria-valuetext": write(value),
+    "data-key": `slider-${key}`,
+    oninput: () => {
+      const now = Number(input.value);
+      shown.replaceChildren(write(now));
+      input.setAttribute("aria-valuetext", write(now));
+      preview(now);
+    },
+    onchange: () => commit(Number(input.value)),
+  });
+  input.style.width = "min(16rem, 50vw)";
+  input.style.padding = "0";
+  return inRow(element("span", {class: "picker-title"}, title), input, shown);
+}
+
+/**
+ * Things beside each other that belong together.
+ * @param {...(Node | string)} children
+ */
+export function inRow(...children) {
+  const row = element("div", {}, ...children);
+  row.style.display = "flex";
+  row.style.flexWrap = "wrap";
+  row.style.alignItems = "center";
+  row.style.gap = "0.5rem 0.8rem";
+  return row;
+}
+
+/** Steps through frames until the last, as long as nothing else happens. */
+export class Player {
+  constructor() {
+    this.isPlaying = false;
+    this.isStepping = false;
+  }
+
+  /**
+   * The buttons, and the next frame in a while if it is playing.
+   * @param {ViewContext} context
+   * @param {{key: string, frame: number, frames: number, show: (frame: number) => void, pause: number}} given
+   *   show: go to a frame; pause: milliseconds between two
+   */
+  controls(context, {key, frame, frames, show, pause}) {
+    const last = frames - 1;
+    if (frame >= last) this.isPlaying = false;
+    /** @param {number} to */
+    const step = (to) => {
+      this.isStepping = true;
+      try {
+        show(Math.max(0, Math.min(last, to)));
+      } finally {
+        this.isStepping = false;
+      }
+    };
+    context.onLeave(() => {
+      if (!this.isStepping) this.isPlaying = false; // whatever else the reader does stops it
+    });
+    if (this.isPlaying) {
+      const timer = setTimeout(() => step(frame + 1), pause);
+      context.onLeave(() => clearTimeout(timer));
+    }
+    const toggle = () => {
+      this.isPlaying = !this.isPlaying;
+      step(this.isPlaying && frame >= last ? 0 : frame);
+    };
+    /** @type {(name: string, text: string, spoken: string, press: () => void, disabled: boolean) => HTMLElement} */
+    const button = (name, text, spoken, press, disabled) =>
+      element("button", {type: "button", "aria-label": spoken, "data-key": `${key}-${name}`, disabled, onclick: press}, text);
+    const isLast = frame >= last;
+    return inRow(
+      button("back", "◀ back", "one step back", () => show(frame - 1), frame <= 0),
+      button("play", this.isPlaying ? "❚❚ pause" : "▶ play", this.isPlaying ? "pause" : "play", toggle, last < 1),
+      button("on", "on ▶", "one step on", () => show(frame + 1), isLast),
+    );
+  }
+}
+
+/** Whether the reader asked for less motion. */
+export function wantsStillness() {
+  return typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+/**
+ * Let something appear softly, unless the reader wants no motion.
+ * @param {Element} node
+ */
+export function fadeIn(node) {
+  if (wantsStillness() || typeof node.animate !== "function") return;
+  node.animate([{opacity: 0}, {opacity: 1}], {duration: 350, easing: "ease-out"});
+}
