@@ -1,0 +1,330 @@
+// Row 19, the loss: the model's distribution beside the one it is asked for, and their difference, which is the gradient.
+
+import {shades, valueColour} from "../colour.js";
+import {element, shape} from "../dom.js";
+import {count, decimal, percent, precise} from "../numbers.js";
+import {plain, word} from "../context.js";
+import {fitText, label} from "../draw/label.js";
+import {readable} from "../draw/reading.js";
+import {addsUp} from "./adding_up.js";
+import {oneOf} from "./choices.js";
+import {chosenWords} from "./chosen_words.js";
+import {lossTerms} from "./distribution.js";
+import {forcedReference, forcedTranslation, probeRecords, probeSentences} from "./forced.js";
+import {repaint, slider} from "./live.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("./forced.js").Forced} Forced
+ * @typedef {import("./distribution.js").LossTerm} LossTerm
+ */
+
+const DIGITS = 3;
+const ROW = 32;
+
+/** @type {import("../views.js").View} */
+export const lossView = {
+  id: "loss",
+  row: 19,
+  title: "The loss",
+  pickers: [],
+  render(context) {
+    const {trace} = context;
+    const probes = probeSentences(trace);
+    const which = sourceOf(context, probes.length);
+    const records = which.startsWith("probe") ? probeRecords(trace, Number(which.slice(5))) : [];
+    const given = Number(context.option("record", String(records.length - 1)));
+    const record = Math.max(0, Math.min(records.length - 1, Number.isInteger(given) ? given : records.length - 1));
+    const forcedAt = (/** @type {number} */ number) =>
+      records[number]?.forced ?? (which === "reference" ? forcedReference(trace) : null) ?? forcedTranslation(trace);
+    const now = forcedAt(record);
+    const asked = Number(context.option("position", "0"));
+    const position = Math.max(0, Math.min(now.length - 1, Number.isInteger(asked) ? asked : 0));
+
+    askForReference(context);
+    if (probes.length) context.controls(sourcePicker(context, which, probes));
+    if (records.length > 1) {
+      context.controls(
+        slider({
+          key: "loss-record",
+          title: "Training",
+          least: 0,
+          most: records.length - 1,
+          value: record,
+          write: (value) => `step ${count(records[value].step)}`,
+          preview: (value) => repaint(context, () => paint(context, forcedAt(value), position, which)),
+          commit: (value) => context.setOption("record", String(value), {replace: true}),
+        }),
+      );
+    }
+    context.controls(
+      oneOf({
+        key: "loss-position",
+        title: "Position",
+        choices: now.tokens.slice(0, now.length).map((text, index) => ({value: String(index), text: `${index + 1} ${text}`})),
+        current: String(position),
+        onpick: (value, repeated) => context.setOption("position", value, {replace: repeated}),
+      }),
+    );
+    paint(context, now, position, which);
+  },
+};
+
+/**
+ * Whose distribution is shown: "reference", "own" (the model's translation stands in), or "probe0", "probe1" …
+ * @param {ViewContext} context
+ * @param {number} probes
+ */
+function sourceOf(context, probes) {
+  const fallback = context.trace.reference ? "reference" : probes ? "probe0" : "own";
+  const which = context.option("against", fallback);
+  if (which === "reference" && context.trace.reference) return which;
+  if (/^probe\d+$/.test(which) && Number(which.slice(5)) < probes) return which;
+  return which === "own" ? which : fallback;
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {string} which
+ * @param {import("./forced.js").ProbeSentence[]} probes
+ */
+function sourcePicker(context, which, probes) {
+  const first = context.trace.reference ? {value: "reference", text: "your reference"} : {value: "own", text: "this translation"};
+  return oneOf({
+    key: "loss-against",
+    title: "Sentence",
+    choices: [
+      first,
+      ...probes.map(({source}, index) => ({value: `probe${index}`, text: shorten(source), spoken: `probe sentence: ${source}`})),
+    ],
+    current: which,
+    onpick: (value) => context.update({options: {against: value, position: null, record: null}}),
+  });
+}
+
+/** @param {string} text */
+function shorten(text) {
+  return text.length > 34 ? `${text.slice(0, 32)}…` : text;
+}
+
+/**
+ * A form for a reference translation, or how to give one.
+ * @param {ViewContext} context
+ */
+function askForReference(context) {
+  const {translate, request, trace} = context;
+  if (!translate || !request) {
+    if (trace.reference) return;
+    context.controls(
+      element(
+        "p",
+        {class: "needs-studio"},
+        "To compare with a translation by a person, give ",
+        element("code", {}, "vitrail explain"),
+        " one with ",
+        element("code", {}, "--reference"),
+        ", or open this model with ",
+        element("code", {}, "vitrail studio"),
+        ".",
+      ),
+    );
+    return;
+  }
+  const text = element("input", {
+    type: "text",
+    class: "sentence-input",
+    name: "reference",
+    value: request.reference,
+    maxlength: 2000,
+    placeholder: "the right translation, by a person",
+    "aria-label": "Reference translation",
+    "data-key": "loss-reference",
+  });
+  context.controls(
+    element(
+      "form",
+      {
+        class: "sentence-form",
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          translate({reference: text.value.trim()});
+        },
+      },
+      text,
+      element("button", {type: "submit", class: "primary"}, "Compare"),
+    ),
+  );
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {Forced} forced
+ * @param {number} position
+ * @param {string} which
+ */
+function paint(context, forced, position, which) {
+  const right = forced.ids[position];
+  const shown = shownWords(context, forced, position);
+  const result = lossTerms({
+    shown,
+    right,
+    smoothing: forced.smoothing,
+    vocabulary: forced.vocabulary,
+    logProb: (id) => forced.logProb(position, id),
+    rest: forced.rest(position),
+  });
+  const p = Math.exp(forced.logProb(position, right) ?? -Infinity);
+  context.say`At position ${position + 1} the right word is ${word(forced.tokens[position])}. The model, fed with the right
+    words before it, gives it ${percent(p)}; it is asked for ${percent(result.terms[shown.indexOf(right)].q)}${plain(
+      forced.smoothing ? ` (label smoothing shares ${percent(forced.smoothing)} among all ${count(forced.vocabulary)} words)` : "",
+    )}.`;
+  context.say`The difference, model minus target, is the gradient: training pulls the logit of each word with a positive
+    difference down and pushes one with a negative difference up. The loss at this position, the cross-entropy, is
+    ${plain(result.isLeast ? "at least " : "")}${decimal(result.all.crossEntropy, DIGITS)}.`;
+  if (which === "own") {
+    context.say`There is no reference translation here, so the model's own translation stands in for the right one.`;
+  }
+  draw(context, forced, position, shown, result);
+  if (result.isLeast) {
+    context.note(
+      element(
+        "p",
+        {class: "needs-studio"},
+        "Training kept only the most probable words one by one. For the others their sum is known, so the cross-entropy " +
+          "is given as if they shared it evenly, which is the least it can be.",
+      ),
+    );
+  }
+}
+
+/**
+ * The right word, the model's best, and the handful of row 18.
+ * @param {ViewContext} context
+ * @param {Forced} forced
+ * @param {number} position
+ */
+function shownWords(context, forced, position) {
+  const wanted = [forced.ids[position], ...forced.best(position, 3), ...chosenWords(context)];
+  return [...new Set(wanted)].filter((id) => forced.logProb(position, id) !== null);
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {Forced} forced
+ * @param {number} position
+ * @param {number[]} shown
+ * @param {ReturnType<typeof lossTerms>} result
+ */
+function draw(context, forced, position, shown, result) {
+  const {trace, room, theme} = context;
+  const picture = context.picture("The model's distribution, the target and their difference");
+  const right = forced.ids[position];
+  const others = forced.vocabulary - shown.length;
+  const terms = others > 0 ? [...result.terms, result.others] : result.terms;
+  const names = [...shown.map((id) => trace.vocabulary[id]), ...(others > 0 ? [`${count(others)} others`] : [])];
+  const nameWidth = 104;
+  const width = Math.max(600, Math.min(room, 900));
+  const panel = (width - nameWidth - 12) / 4;
+  const bar = panel - 70;
+  // Rounded so that each column adds up to what stands below it.
+  const p = addsUp(terms.map((term) => term.p), 1, DIGITS);
+  const q = addsUp(terms.map((term) => term.q), 1, DIGITS);
+  const costs = addsUp(terms.map((term) => term.crossEntropy), result.all.crossEntropy, DIGITS);
+  const gradient = p.map((value, index) => value - q[index]);
+  const columns = [
+    {title: "the model", values: p, largest: 1, colour: () => shades("decoder", theme).strong, sum: "1"},
+    {title: "the target", values: q, largest: 1, colour: () => shades("x", theme).strong, sum: "1"},
+    {title: "difference", values: gradient, largest: 1, colour: (/** @type {number} */ value) => valueColour(Math.sign(value) * 0.7, 1, theme), sum: "0"},
+    {title: "−q · log p", values: costs, largest: Math.max(1e-9, ...costs), colour: () => shades("neutral", theme).strong, sum: decimal(result.all.crossEntropy, DIGITS)},
+  ];
+  const top = 40;
+  columns.forEach(({title, values, largest, colour, sum}, place) => {
+    const left = nameWidth + 12 + place * panel;
+    const isSigned = place === 2;
+    const zero = left + (isSigned ? bar / 2 : 0);
+    label(picture, {x: left, y: 18, text: title, bold: true, size: 15});
+    values.forEach((value, index) => {
+      const y = top + index * ROW;
+      const length = (Math.abs(value) / largest) * (isSigned ? bar / 2 : bar);
+      picture.add(
+        shape("rect", {
+          x: value < 0 ? zero - length : zero,
+          y: y + 5,
+          width: Math.max(1, length),
+          height: ROW - 10,
+          rx: 3,
+          fill: colour(value),
+        }),
+      );
+      const text = `${isSigned && value > 0 ? "+" : ""}${decimal(value, DIGITS)}`;
+      label(picture, {x: left + panel - 10, y: y + ROW / 2 + 5, text, size: 14, anchor: "end", numeric: true});
+    });
+    const bottom = top + values.length * ROW;
+    picture.add(shape("path", {d: `M${left} ${bottom + 4}H${left + panel - 10}`, stroke: shades("neutral", theme).strong, "stroke-width": 1}));
+    label(picture, {x: left + panel - 10, y: bottom + 24, text: sum, size: 15, bold: true, anchor: "end", numeric: true});
+  });
+  names.forEach((name, index) => {
+    const isRight = shown[index] === right;
+    label(picture, {
+      x: nameWidth,
+      y: top + index * ROW + ROW / 2 + 5,
+      text: fitText(name, nameWidth, 15, isRight),
+      size: 15,
+      bold: isRight,
+      quiet: index >= shown.length,
+      anchor: "end",
+    });
+  });
+  const bottom = top + names.length * ROW;
+  label(picture, {x: nameWidth, y: bottom + 24, text: "sum", size: 15, bold: true, anchor: "end"});
+  readable(picture, {
+    x: 0,
+    y: top,
+    rows: names.length,
+    columns: 1,
+    cellWidth: width,
+    cellHeight: ROW,
+    label: `Model, target and difference: ${names.slice(0, 4).map((name, index) => `${name} ${p[index]}, ${q[index]}`).join("; ")}`,
+    describe: (row) => [
+      names[row],
+      `model p ${precise(terms[row].p)}`,
+      `target q ${precise(terms[row].q)}`,
+      `difference ${precise(terms[row].gradient)}`,
+      `−q · log p ${precise(terms[row].crossEntropy)}`,
+    ],
+    key: "loss-rows",
+  });
+  drawNumbers(context, bottom + 48, result, costs);
+  picture.describe(
+    `Right word “${trace.vocabulary[right]}”. ${names
+      .map((name, index) => `${name}: model ${decimal(p[index], DIGITS)}, target ${decimal(q[index], DIGITS)}`)
+      .join("; ")}. Cross-entropy ${decimal(result.all.crossEntropy, DIGITS)}.`,
+  );
+}
+
+/**
+ * Cross-entropy − entropy of the target = KL divergence, in numbers that add up as they are shown.
+ * @param {ViewContext} context
+ * @param {number} y
+ * @param {ReturnType<typeof lossTerms>} result
+ * @param {number[]} costs
+ */
+function drawNumbers(context, y, result, costs) {
+  const picture = context.picture("");
+  const crossEntropy = costs.reduce((sum, value) => sum + value, 0);
+  const entropy = Number(result.all.entropy.toFixed(DIGITS));
+  const parts = [
+    {name: "cross-entropy", value: crossEntropy, sign: ""},
+    {name: "entropy of the target", value: entropy, sign: "−"},
+    {name: "KL divergence", value: crossEntropy - entropy, sign: "="},
+  ];
+  const least = result.isLeast ? "≥ " : "";
+  const width = Math.min(220, Math.max(170, context.room / 3.2));
+  parts.forEach(({name, value, sign}, index) => {
+    const x = index * width;
+    label(picture, {x, y: y + 30, text: sign, size: 26, quiet: true});
+    const number = `${index === 1 ? "" : least}${decimal(value, DIGITS)}`;
+    label(picture, {x: x + 30, y: y + 30, text: number, size: 26, bold: true, numeric: true});
+    label(picture, {x: x + 30, y: y + 52, text: name, size: 13, quiet: true});
+  });
+}
