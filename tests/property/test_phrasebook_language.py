@@ -182,5 +182,5 @@ def test_the_posts_phrases_are_trained_on(examples: list[Example]) -> None:
 
 
 def test_the_shares_are_as_planned(examples: list[Example]) -> None:
-    assert 0.25 <= sum(example.kind == "reference" for example in examples) / len(examples) <= 0.35
-    assert 0.45 <= sum(example.target_language == "fr" for example in examples) / len(examples) <= 0.55
+    assert 0.35 <= sum(example.kind == "reference" for example in examples) / len(examples) <= 0.5
+    assert 0.5 <= sum(example.target_language == "fr" for example in examples) / len(examples) <= 0.65

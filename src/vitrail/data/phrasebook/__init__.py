@@ -24,8 +24,8 @@ languages:
 
 With them come adjectives that change sides (un vieux pont, une rue étroite), agreement in gender and number, bel,
 vieil and nouvel, elision and contraction (l', d', qu', du, des, au, aux), ne … pas and ne … jamais, un and des that
-become de after them, and three tenses. `reference` is the post's puzzle (see reference.py); it makes up three
-sentences in ten.
+become de after them, and three tenses. `reference` is the post's puzzle (see reference.py); it makes up nearly
+half of the sentences, three quarters of them into French, where it has to be solved.
 
 **One sentence, one translation**, in each direction. Where a language leaves something open, the phrasebook decides:
 

@@ -124,7 +124,7 @@ _CLAUSES: Weighted[Construction] = Weighted({
 })  # fmt: skip
 _CONSTRUCTIONS: Weighted[Construction] = Weighted(
     {
-        reference: 30,
+        reference: 65,
         action: 20,
         description: 9,
         compound: 8,

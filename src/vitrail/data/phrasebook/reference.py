@@ -7,6 +7,9 @@ them; which of them acts is as often the one as the other, so that position alon
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from vitrail.data.phrasebook import french
 from vitrail.data.phrasebook.adjectives import TELLING
 from vitrail.data.phrasebook.dice import Dice, Weighted
@@ -16,6 +19,8 @@ from vitrail.data.phrasebook.phrases import Phrase, noun_phrase, pronoun_for
 from vitrail.data.phrasebook.sentence import TENSES, Manner, Mood, Pair, Said, predicate, quality
 from vitrail.data.phrasebook.verbs import BE, DONE_BY_THE_LIVING, DONE_TO_THE_LIVING, Polarity, Tense, Verb
 
+T = TypeVar("T")
+
 _REASON_POLARITY = Weighted({Polarity.NOT: 5, Polarity.YES: 4, Polarity.NEVER: 1})
 
 
@@ -23,7 +28,7 @@ def _frames(verbs: tuple[Verb, ...]) -> Weighted[tuple[Verb, Kind, Kind]]:
     """Verbs with a class of subject and of object. Animals come more often than people: both nouns can be "it"."""
     return Weighted(
         {
-            (verb, subject, other): (2.0 if Kind.ANIMAL in (subject, other) else 1.0)
+            (verb, subject, other): (4.0 if Kind.ANIMAL in (subject, other) else 1.0)
             * (1.5 if Kind.PATH in (subject, other) else 1.0)
             for verb in verbs
             for subject in verb.subjects
@@ -32,6 +37,17 @@ def _frames(verbs: tuple[Verb, ...]) -> Weighted[tuple[Verb, Kind, Kind]]:
     )
 
 
+def _by_rank(words: Iterable[T]) -> Weighted[T]:
+    """The first words more often than the last, as in any language (Zipf): learnt on a few, then on all."""
+    return Weighted({word: 1 / (rank + 2) for rank, word in enumerate(words)})
+
+
+_NOUNS = {
+    (kind, feminine): _by_rank(noun for noun in nouns if noun.feminine is feminine)
+    for kind, nouns in BY_KIND.items()
+    for feminine in (False, True)
+}
+_TELLING = {noun: _by_rank(adjectives) for noun, adjectives in TELLING.items()}
 _ALIVE_ACTS = _frames(DONE_BY_THE_LIVING)
 _LIFELESS_ACTS = _frames(DONE_TO_THE_LIVING)
 
@@ -39,16 +55,18 @@ _LIFELESS_ACTS = _frames(DONE_TO_THE_LIVING)
 def reference(dice: Dice, mood: Mood) -> Said:
     """l'animal n'a pas traversé la rue parce qu'elle était trop large: … because it was too wide."""
     verb, subject_kind, object_kind = dice.weigh(_ALIVE_ACTS if dice.chance(0.5) else _LIFELESS_ACTS)
-    noun, other_noun = dice.pick(BY_KIND[subject_kind]), dice.pick(BY_KIND[object_kind])
+    noun = dice.weigh(_NOUNS[subject_kind, dice.chance(0.5)])
+    # Mostly of the other gender and the same number: where these are equal, or tell by themselves, there is no puzzle.
+    other_noun = dice.weigh(_NOUNS[object_kind, noun.feminine != dice.chance(0.9)])
     plural = dice.chance(0.4)
-    other_plural = plural if dice.chance(0.8) else not plural
+    other_plural = plural if dice.chance(0.9) else not plural
     subject = _draw_actor(dice, noun, plural)
     other = noun_phrase(other_noun, dice.weigh(DEFINITE[other_noun]), other_plural)
     if dice.chance(0.5):
-        adjective = dice.pick(TELLING[noun])
+        adjective = dice.weigh(_TELLING[noun])
         pronoun = subject if not subject.content else pronoun_for(noun, plural)
     else:
-        adjective, pronoun = dice.pick(TELLING[other_noun]), pronoun_for(other_noun, other_plural)
+        adjective, pronoun = dice.weigh(_TELLING[other_noun]), pronoun_for(other_noun, other_plural)
 
     tense = dice.weigh(TENSES)
     because, polarity = _draw_reason(dice, verb)

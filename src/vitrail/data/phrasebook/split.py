@@ -105,7 +105,8 @@ def _stream(
     misses = 0
     while len(seen) < count:
         kind, said = source(dice)
-        to_english = said.french_only or dice.chance(0.5)
+        # Into French is the harder way, and there the puzzle has to be solved: more sentences go that way.
+        to_english = said.french_only or dice.chance(0.25 if kind == "reference" else 0.5)
         key = (to_english, said.pair.french if to_english else said.pair.english)
         if not wanted(said) or key in seen:
             misses += 1
