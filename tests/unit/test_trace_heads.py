@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -99,6 +100,20 @@ def test_the_original_is_untouched_and_nothing_is_stored_twice(model: Transforme
     assert all(torch.equal(model.state_dict()[name], value) for name, value in state.items())
     assert {id(p) for p in off.parameters()} == {id(p) for p in model.parameters()}
     assert not off.training
+
+
+def test_the_original_may_work_while_copies_are_made(small_model: Build) -> None:
+    model = small_model(positions="rope")
+    expected = model(SOURCE, TARGET).detach()
+
+    def work(number: int) -> Tensor:
+        if number % 2:
+            without_heads(model, {"decoder.0.self_attention": [number % 4]})(SOURCE, TARGET)
+        return model(SOURCE, TARGET).detach()
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(work, range(32)):
+            assert torch.equal(found, expected)
 
 
 def test_switching_off_twice_is_switching_off_both(small_model: Build) -> None:

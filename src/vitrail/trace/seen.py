@@ -28,6 +28,8 @@ def seen_in_training(translator: Translator, source: Sequence[int]) -> str | Non
         prepared = Prepared.open(Path(named) if named is not None else folder.path / DATA)
     except FolderError:
         return None  # a model that travelled without its data
+    if prepared.tokenizers.source.size != translator.tokenizers.source.size:
+        return None  # other data has been put there since: its ids mean other words
     row = np.array(source)
     return "training" if any(_contains(shard, row) for shard in prepared.train) else "held out"
 
