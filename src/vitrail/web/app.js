@@ -209,6 +209,7 @@ class App {
         tooltip: this.page.tooltip,
         update,
         models: this.models,
+        studio: this.source.canTranslate ? this.source : null,
         request: this.source.canTranslate ? this.request() : null,
         translate: this.source.canTranslate ? (changes) => this.translate(changes) : null,
         fetchWeights: this.source.canTranslate ? (layer) => this.fetchWeights(layer) : null,

@@ -15,7 +15,7 @@ import {Picture} from "./draw/picture.js";
  *   tooltip: import("./draw/tooltip.js").Tooltip, request: TraceRequest | null,
  *   update: (changes: Changes, how?: {replace?: boolean}) => void,
  *   translate: ((changes: Partial<TraceRequest>) => Promise<void>) | null,
- *   models: import("./source.js").ModelEntry[],
+ *   models: import("./source.js").ModelEntry[], studio: import("./source.js").StudioSource | null,
  *   fetchWeights: ((layer: string) => void) | null}} ContextParts
  */
 
@@ -41,6 +41,8 @@ export class ViewContext {
     /** Ask the studio again with some things changed; null in a file. */
     this.translate = parts.translate;
     this.fetchWeights = parts.fetchWeights;
+    /** What can be asked beyond translations (source.js); null in a file. */
+    this.studio = parts.studio;
     /** The models that the studio has; none in a file. */
     this.models = parts.models;
     const {stack, layer} = parts.state;

@@ -4,6 +4,8 @@
 //   GET  api/models   -> {models: [{name, languages: [...], example?: {text, to}}]}
 //   POST api/trace    {model, text, to, decode: {beam_size, …}, prefix, heads_off, reference} -> a trace
 //   POST api/weights  {model, layer: "encoder.0"} -> {weights: {name: {shape, data}}}
+//   GET  api/run?model=…&since=…  -> {stamp, changed, seconds_quiet, run, probes, max_steps}: how a run is going; without
+//                     news since that stamp only the first three
 //   an error          {error: {what, where, fix}}
 
 import {Problem} from "./problem.js";
@@ -63,6 +65,17 @@ export class StudioSource {
   async weights(model, layer) {
     const answer = await this.call("api/weights", {model, layer});
     return answer.weights;
+  }
+
+  /**
+   * How a model's training is going. Give the stamp of the last answer: only what changed since is sent.
+   * @param {string} model
+   * @param {string} [since]
+   * @returns {Promise<{stamp: string, changed: boolean, seconds_quiet: number | null, run?: any, probes?: any,
+   *   max_steps?: number | null}>}
+   */
+  async run(model, since = "") {
+    return this.call(`api/run?${new URLSearchParams({model, since})}`);
   }
 
   /**

@@ -39,6 +39,7 @@
 //   context.before                             the trace before the last what-if, or null
 //   context.translate                          null in a file; in the studio `await translate({heads_off: {…}})` asks
 //                                              again with this changed (see request.js) and draws the new trace
+//   context.studio         null in a file; else what can be asked beyond translations: `studio.run(model)` (source.js)
 //   context.needsStudio("switch heads off")    the line to show where `translate` is null
 //   context.weights("encoder.0")               whether that layer's matrices are here (the studio then fetches them)
 //   context.onLeave(() => …)                   stop timers
@@ -60,6 +61,11 @@ import {softmaxView} from "./views/10_softmax.js";
 import {weightedValuesView} from "./views/11_weighted_values.js";
 import {matricesView} from "./views/12_matrices.js";
 import {residualsView} from "./views/14_residuals.js";
+import {decodingView} from "./views/15_decoding.js";
+import {maskedView} from "./views/16_masked.js";
+import {outputView} from "./views/17_output.js";
+import {vocabularyView} from "./views/18_vocabulary.js";
+import {lossView} from "./views/19_loss.js";
 
 /**
  * @typedef {import("./context.js").ViewContext} ViewContext
@@ -80,6 +86,11 @@ export const VIEWS = [
   weightedValuesView,
   matricesView,
   residualsView,
+  decodingView,
+  maskedView,
+  outputView,
+  vocabularyView,
+  lossView,
 ];
 
 /**
