@@ -4,10 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo setup test test-all lint format clean
+.PHONY: demo studio setup test test-all lint format clean
 
 demo: setup
 	$(BIN)/vitrail demo --out runs/phrasebook
+
+studio: setup
+	test -e runs/phrasebook/model.safetensors || $(BIN)/vitrail demo --out runs/phrasebook
+	$(BIN)/vitrail studio runs/phrasebook
 
 setup: $(READY)
 

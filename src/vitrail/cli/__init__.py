@@ -20,6 +20,7 @@ from vitrail.cli.explain import explain
 from vitrail.cli.info import info
 from vitrail.cli.prepare import prepare
 from vitrail.cli.score import score
+from vitrail.cli.studio import studio
 from vitrail.cli.train import train
 from vitrail.cli.translate import translate
 from vitrail.errors import StorageError, VitrailError
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, translate, explain, evaluate, score, prepare, average, info):
+for command in (demo, train, translate, explain, studio, evaluate, score, prepare, average, info):
     app.command()(command)
 
 

@@ -1,0 +1,31 @@
+"""`vitrail studio`: the page, live, in the browser."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def studio(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or a folder of model folders.")],
+    port: Annotated[int | None, typer.Option(help="0: any free one. Unset: 8765, or any if it is taken.")] = None,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+) -> None:
+    """Look into translations of your own sentences, and follow a run that is going. Ends with Ctrl-C."""
+    import secrets
+
+    from vitrail.serve import Shelf, listen, serve
+    from vitrail.serve import studio as make_studio
+
+    shelf = Shelf(model)
+    listening = listen(port)
+    number, token = listening.getsockname()[1], secrets.token_urlsafe(24)
+    address = f"http://127.0.0.1:{number}/?token={token}"
+    names = ", ".join(shelf.folders())
+    print(f"{names}: {address}", flush=True)
+    print("Only this computer can reach it. Ctrl-C ends it.", file=sys.stderr)
+    serve(make_studio(shelf, port=number, token=token), listening, open_address=address if open_browser else None)
+    print("the studio is closed", file=sys.stderr)

@@ -1,0 +1,50 @@
+"""A place to listen at, on this computer only, and the server that answers there until someone ends it."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+import webbrowser
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from vitrail.errors import VitrailError
+
+LOOPBACK = "127.0.0.1"
+USUAL_PORT = 8765
+
+
+def listen(port: int | None) -> socket.socket:
+    """A socket that listens on this port; 0: on any free one; None: on the usual one, or if it is taken on any."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, USUAL_PORT if port is None else port))
+        listening.listen()
+    except (OSError, OverflowError) as error:
+        listening.close()
+        if port is None and isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            return listen(0)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "there is no such port"
+        raise VitrailError(
+            f"cannot listen on port {port or USUAL_PORT}: {reason.lower()}",
+            where=LOOPBACK,
+            fix="choose another --port; 0 is any free one",
+        ) from None
+    return listening
+
+
+def serve(app: ASGIApp, listening: socket.socket, *, open_address: str | None) -> None:
+    """Answer until Ctrl-C. The socket listens already, so a browser that is opened now will be answered."""
+    # Requests are not logged: their addresses hold the token.
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="off")
+    if open_address is not None:
+        threading.Thread(target=webbrowser.open, args=(open_address,), daemon=True).start()
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass  # uvicorn has ended in peace, and tells who asked for it
+    finally:
+        listening.close()

@@ -1,0 +1,149 @@
+"""The models that a studio can show: one folder, or all in a folder of folders, known by their names alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vitrail.data import Prepared
+from vitrail.errors import FolderError, VitrailError, did_you_mean
+from vitrail.folder import CONFIG, MANIFEST, WEIGHTS, ModelFolder
+from vitrail.text import Tokenizers
+
+if TYPE_CHECKING:
+    from vitrail.translator import Translator
+
+DATA = "data"
+STREET = ("the animal didn't cross the street because it was too tired", "fr")  # what the post is known for
+
+Stamp = tuple[int, ...]
+
+
+class UnknownModelError(VitrailError):
+    """A name that is not on the shelf."""
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A translator, and what its folder looked like when it was read."""
+
+    path: Path
+    stamp: Stamp
+    translator: Translator
+
+
+class Shelf:
+    """Models by name. One of them is in memory, the one that was asked for last; one at a time computes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._held: _Held | None = None
+        if _is_model(path):
+            ModelFolder.open(path)  # whatever is wrong with it is said now
+        elif not self.folders():
+            what = "this is a file, not a folder" if path.is_file() else "there is no model here"
+            raise FolderError(
+                what if path.exists() else "there is no such folder",
+                where=str(path),
+                fix="give the folder that `vitrail train … --out FOLDER` wrote, or one that holds such folders",
+            )
+
+    def folders(self) -> dict[str, Path]:
+        """What there is now, by name: a run that began a moment ago is there too."""
+        if _is_model(self.path):
+            return {self.path.resolve().name: self.path}
+        inside = sorted(self.path.iterdir()) if self.path.is_dir() else []
+        return {path.name: path for path in inside if not path.name.startswith(".") and _is_model(path)}
+
+    def find(self, name: str) -> Path:
+        """The folder of a name on the list; a name is never taken for a path."""
+        folders = self.folders()
+        if name not in folders:
+            near = did_you_mean(name, folders)
+            raise UnknownModelError(
+                f"the studio has no model called '{name}'", where="model", fix=near or f"it has {', '.join(folders)}"
+            )
+        return folders[name]
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Each model with the languages it can be asked for, and a sentence to begin with."""
+        return [{"name": name, **_describe(path, _stamp(path))} for name, path in self.folders().items()]
+
+    @contextmanager
+    def using(self, name: str) -> Iterator[Translator]:
+        """A model to compute with, read again if training has replaced it; nobody else computes meanwhile."""
+        path = self.find(name)
+        with self._lock:
+            stamp = _stamp(path)
+            if self._held is None or (self._held.path, self._held.stamp) != (path, stamp):
+                self._held = None  # before the next is read: there may not be room for two
+                self._held = _Held(path, stamp, _load(path))
+            yield self._held.translator
+
+
+def _is_model(path: Path) -> bool:
+    return (path / MANIFEST).is_file() and (path / CONFIG).is_file()
+
+
+def _stamp(path: Path) -> Stamp:
+    """Changes whenever the model does: the manifest is written anew with every file that it names."""
+    try:
+        status = (path / MANIFEST).stat()
+    except OSError:
+        return ()
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _load(path: Path) -> Translator:
+    """The translator in a folder. Until a run has saved anything it is the one that the run began with."""
+    from vitrail.translator import Translator, load
+
+    if (path / WEIGHTS).exists():
+        return load(path)
+    import torch
+
+    folder = ModelFolder.open(path)
+    torch.manual_seed(folder.config.train.seed)
+    return Translator(folder.new_model().eval(), folder.tokenizers, folder.config.decode, folder=folder)
+
+
+@lru_cache(maxsize=256)
+def _describe(path: Path, _stamp: Stamp) -> dict[str, Any]:
+    try:
+        folder = ModelFolder.open(path)
+    except FolderError:
+        return {"languages": []}  # listed all the same: asked for, it says what is wrong with it
+    example = _example(folder)
+    return {
+        "languages": list(folder.tokenizers.languages),
+        "trained": folder.has_weights,
+        **({"example": example} if example is not None else {}),
+    }
+
+
+def _example(folder: ModelFolder) -> dict[str, str | None] | None:
+    """A sentence that the model can read: the post's, or the first of its validation data."""
+    tokenizers = folder.tokenizers
+    text, to = STREET
+    if to in tokenizers.languages and tokenizers.source.kind == "word" and not tokenizers.source.unknown(text):
+        return {"text": text, "to": to}
+    named = folder.config.data.prepared
+    try:
+        prepared = Prepared.open(Path(named) if named is not None else folder.path / DATA)
+    except FolderError:
+        return None  # a model that travelled without its data
+    for data in prepared.validation:
+        for source in data.sources[:20]:
+            if _is_readable(tokenizers, source):
+                return {"text": source, "to": data.to}
+    return None
+
+
+def _is_readable(tokenizers: Tokenizers, text: str) -> bool:
+    return not tokenizers.source.unknown(text) and len(tokenizers.source.encode(text)) <= 30
