@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+WEB := tests/web
+# A worker for each core, and each worker on one thread: the models of the tests are too small to share.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: demo studio setup test test-all lint format clean
+.PHONY: demo studio setup test test-all lint web format clean
 
 demo: setup
 	$(BIN)/vitrail demo --out runs/phrasebook
@@ -13,6 +16,12 @@ studio: setup
 	test -e runs/phrasebook/model.safetensors || $(BIN)/vitrail demo --out runs/phrasebook
 	$(BIN)/vitrail studio runs/phrasebook
 
+test: setup lint web
+	$(PYTEST) -m "not slow"
+
+test-all: setup lint web
+	$(PYTEST)
+
 setup: $(READY)
 
 $(READY): pyproject.toml
@@ -20,21 +29,21 @@ $(READY): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $(READY)
 
-test: setup lint
-	$(BIN)/pytest -m "not slow"
-
-test-all: setup lint
-	$(BIN)/pytest
-
 lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The page's types and pure functions. They need node, which using Vitrail does not: without it they are left out.
+web:
+	@if command -v npm >/dev/null; then \
+	  cd $(WEB) && npm install --silent --no-audit --no-fund --no-package-lock && npm run --silent types && npm test --silent; \
+	else echo "node is not installed: the page's types and unit tests are left out"; fi
+
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(WEB)/node_modules dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
