@@ -16,7 +16,7 @@ from typing import Any, get_args
 from vitrail.cli.demo import demo_config
 from vitrail.config import Config, ModelConfig
 from vitrail.data.phrasebook import LONGEST, Example, held_out, longer
-from vitrail.text import split_words
+from vitrail.text.words import split_words
 from vitrail.train import train
 from vitrail.translator import Translator, load
 
@@ -49,7 +49,7 @@ def settings(kind: str, steps: int | None) -> Config:
     table = demo_config().model_dump(mode="json", exclude_none=True)
     table["model"]["positions"] = kind
     table["train"] |= {"max_steps": steps} if steps else {}
-    table["train"] |= {"validate_every": 10**6, "checkpoint_every": 10**6}
+    table["train"] |= {"validate_every": 10**6, "checkpoint_every": 10**6, "bleu_sentences": 0, "samples": 0}
     return Config.model_validate(table)
 
 

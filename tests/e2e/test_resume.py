@@ -1,4 +1,4 @@
-"""A run that was killed, and resumed, is the same run: weights and probes to the last bit, the log but for its clock."""
+"""A run that was killed, and resumed, is the same run: weights to the last bit, the log but for its clock."""
 
 import json
 import os

@@ -17,8 +17,8 @@ from vitrail.model.taps import NO_TAP, Tap
 class KeysValues:
     """What queries look at: the keys and values of every position, of each kv head."""
 
-    k_BGSK: Tensor  # noqa: N815
-    v_BGSK: Tensor  # noqa: N815
+    k_BGSK: Tensor
+    v_BGSK: Tensor
 
 
 class DotProduct(nn.Module):

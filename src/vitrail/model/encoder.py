@@ -18,8 +18,8 @@ from vitrail.model.taps import NO_TAP, Tap
 class Memory:
     """The encoder's output, which the decoder looks at, and which of its positions are words."""
 
-    output_BSD: Tensor  # noqa: N815
-    visible_B11S: Tensor  # noqa: N815
+    output_BSD: Tensor
+    visible_B11S: Tensor
 
 
 class EncoderLayer(nn.Module):
