@@ -66,6 +66,7 @@ import {maskedView} from "./views/16_masked.js";
 import {outputView} from "./views/17_output.js";
 import {vocabularyView} from "./views/18_vocabulary.js";
 import {lossView} from "./views/19_loss.js";
+import {trainingRunView} from "./views/22_training_run.js";
 
 /**
  * @typedef {import("./context.js").ViewContext} ViewContext
@@ -91,6 +92,7 @@ export const VIEWS = [
   outputView,
   vocabularyView,
   lossView,
+  trainingRunView,
 ];
 
 /**
