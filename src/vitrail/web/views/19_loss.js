@@ -230,10 +230,10 @@ function draw(context, forced, position, shown, result) {
   const p = addsUp(terms.map((term) => term.p), 1, DIGITS);
   const q = addsUp(terms.map((term) => term.q), 1, DIGITS);
   const costs = addsUp(terms.map((term) => term.crossEntropy), result.all.crossEntropy, DIGITS);
-  const gradient = p.map((value, index) => value - q[index]);
+  const gradient = p.map((value, index) => Number((value - q[index]).toFixed(DIGITS)));
   const columns = [
     {title: "the model", values: p, largest: 1, colour: () => shades("decoder", theme).strong, sum: "1"},
-    {title: "the target", values: q, largest: 1, colour: () => shades("x", theme).strong, sum: "1"},
+    {title: "the target", values: q, largest: 1, colour: () => shades("neutral", theme).strong, sum: "1"},
     {title: "difference", values: gradient, largest: 1, colour: (/** @type {number} */ value) => valueColour(Math.sign(value) * 0.7, 1, theme), sum: "0"},
     {title: "−q · log p", values: costs, largest: Math.max(1e-9, ...costs), colour: () => shades("neutral", theme).strong, sum: decimal(result.all.crossEntropy, DIGITS)},
   ];

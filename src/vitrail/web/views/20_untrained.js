@@ -1,0 +1,284 @@
+// Row 20, untrained and trained: what the model is asked for at every position, and what it puts out as it learns.
+
+import {shades} from "../colour.js";
+import {element, shape} from "../dom.js";
+import {count, decimal, percent, precise} from "../numbers.js";
+import {plain} from "../context.js";
+import {fitText, label, textWidth} from "../draw/label.js";
+import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
+import {readable} from "../draw/reading.js";
+import {oneOf} from "./choices.js";
+import {chosenWords} from "./chosen_words.js";
+import {smoothedTarget} from "./distribution.js";
+import {forcedReference, forcedTranslation, probeRecords, probeSentences} from "./forced.js";
+import {Player, repaint, slider, wantsStillness} from "./live.js";
+
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {import("./forced.js").Forced} Forced
+ * @typedef {import("./forced.js").ProbeRecord} ProbeRecord
+ * @typedef {import("../draw/picture.js").Box} Box
+ */
+
+const player = new Player();
+const MOST_COLUMNS = 24;
+const SEEN = {training: "seen in training", "held out": "held out: never seen in training"};
+
+/** @type {import("../views.js").View} */
+export const untrainedView = {
+  id: "untrained",
+  row: 20,
+  title: "Untrained and trained",
+  pickers: [],
+  render(context) {
+    const {trace} = context;
+    const probes = probeSentences(trace);
+    if (!probes.length) {
+      renderWithoutProbes(context);
+      return;
+    }
+    const own = Math.max(0, probes.findIndex(({source}) => source === trace.source.text));
+    const asked = Number(context.option("probe", String(own)));
+    const which = probes[asked] ? asked : own;
+    const records = probeRecords(trace, which);
+    if (!records.length) {
+      renderWithoutProbes(context);
+      return;
+    }
+    const given = Number(context.option("record", "0"));
+    const current = Math.max(0, Math.min(records.length - 1, Number.isInteger(given) ? given : 0));
+    const show = (/** @type {number} */ record) => context.setOption("record", String(record), {replace: true});
+    if (probes.length > 1) {
+      context.controls(
+        oneOf({
+          key: "untrained-probe",
+          title: "Sentence",
+          choices: probes.map(({source}, index) => ({value: String(index), text: source})),
+          current: String(which),
+          onpick: (value) => context.setOption("probe", value),
+        }),
+      );
+    }
+    context.controls(
+      player.controls(context, {
+        key: "untrained",
+        frame: current,
+        frames: records.length,
+        pause: wantsStillness() ? 1600 : 800,
+        show,
+      }),
+      records.length > 1 &&
+        slider({
+          key: "untrained",
+          title: "Training",
+          least: 0,
+          most: records.length - 1,
+          value: current,
+          write: (value) => `step ${count(records[value].step)}`,
+          preview: (value) => repaint(context, () => paint(context, probes[which], records, value, show)),
+          commit: show,
+        }),
+      badge(probes[which].seen),
+    );
+    paint(context, probes[which], records, current, show);
+  },
+};
+
+/** @param {string | null} seen */
+function badge(seen) {
+  const text = seen === "training" || seen === "held out" ? SEEN[seen] : null;
+  return text && element("span", {class: "word", "data-seen": seen}, text);
+}
+
+/**
+ * No probes: what is known is the model as it is now.
+ * @param {ViewContext} context
+ */
+function renderWithoutProbes(context) {
+  const {trace} = context;
+  const reference = forcedReference(trace);
+  const forced = reference ?? forcedTranslation(trace);
+  const text = trace.reference?.text ?? trace.target.text;
+  context.say`Here is what the model is asked for at each of the ${forced.length} positions of ${`“${text}”`}, and what it
+    puts out there now that it is trained. On average it gives the right word ${percent(Math.exp(-forced.loss()))}.`;
+  context.say`How it came to that was not recorded with this model. ${plain(
+    "A model that is trained with probes (the setting probes in [train], on by default) keeps it, and there is a slider here.",
+  )}`;
+  if (!reference) {
+    context.say`There is no reference translation either, so the model's own stands in for the right one.`;
+  }
+  context.controls(badge(trace.seen));
+  drawMatrices(context, forced, "the model now", 0);
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {import("./forced.js").ProbeSentence} sentence
+ * @param {ProbeRecord[]} records
+ * @param {number} current
+ * @param {(record: number) => void} show
+ */
+function paint(context, sentence, records, current, show) {
+  const {step, forced, translation} = records[current];
+  const last = records[records.length - 1];
+  const [then, now] = [percent(Math.exp(-forced.loss())), percent(Math.exp(-last.forced.loss()))];
+  if (current === records.length - 1) {
+    context.say`After ${count(step)} steps of training the model gives the right words of
+      ${`“${sentence.reference || translation}”`} ${now} each, on (geometric) average. The grey table is what it is asked
+      for, one row for each position; the pink one is what it puts out.`;
+  } else if (step === 0) {
+    context.say`Before training the model's numbers are chance. The grey table is what it is asked for, one row for each position
+      of ${`“${sentence.reference || translation}”`}; the pink one is what it puts out: the right words, framed, get ${then}
+      each. Move the slider and watch them light up.`;
+  } else {
+    context.say`After ${count(step)} of ${count(last.step)} steps the right words of
+      ${`“${sentence.reference || translation}”`} get ${then} each, on (geometric) average; at the end it will be ${now}.`;
+  }
+  context.say`Asked to translate ${`“${sentence.source}”`} at this time, it writes ${`“${shorten(translation)}”`}.`;
+  const bottom = drawMatrices(context, forced, step === 0 ? "untrained" : `after ${count(step)} steps`, 0);
+  if (records.length > 1) drawCurve(context, records, current, bottom + 46, show);
+}
+
+/** @param {string} text */
+function shorten(text) {
+  return text.length > 160 ? `${text.slice(0, 158)}…` : text;
+}
+
+/**
+ * The columns: the words of the sentence, then the handful of row 18, as far as they are known.
+ * @param {ViewContext} context
+ * @param {Forced} forced
+ */
+function columnsOf(context, forced) {
+  const wanted = [...forced.ids.slice(0, forced.length), ...chosenWords(context)];
+  return [...new Set(wanted)].filter((id) => forced.logProb(0, id) !== null).slice(0, MOST_COLUMNS);
+}
+
+/**
+ * Target and model, beside each other or one below the other. Gives the lower edge.
+ * @param {ViewContext} context
+ * @param {Forced} forced
+ * @param {string} title
+ * @param {number} y
+ */
+function drawMatrices(context, forced, title, y) {
+  const {trace, room, theme} = context;
+  const picture = context.picture("Target distributions and what the model puts out");
+  const columns = columnsOf(context, forced);
+  const names = [...columns.map((id) => trace.vocabulary[id]), "others"];
+  const rows = forced.tokens.slice(0, forced.length).map((token, index) => `${index + 1} ${token}`);
+  const nameWidth = Math.min(120, Math.max(...rows.map((name) => textWidth(name, 14, true)))) + 12;
+  const beside = (room - 2 * nameWidth - 40) / 2 / names.length;
+  const isBeside = beside >= 40;
+  const cell = Math.max(36, Math.min(64, isBeside ? beside : (room - nameWidth - 24) / names.length));
+  const above = columnLabelsHeight(names, cell, 14) + 32;
+  /** @type {(position: number, column: number) => number} */
+  const target = (position, column) =>
+    column < columns.length
+      ? smoothedTarget(columns[column] === forced.ids[position], forced.smoothing, forced.vocabulary)
+      : (forced.vocabulary - columns.length) * smoothedTarget(false, forced.smoothing, forced.vocabulary);
+  /** @type {(position: number, column: number) => number} */
+  const model = (position, column) => {
+    if (column < columns.length) return Math.exp(forced.logProb(position, columns[column]) ?? -Infinity);
+    return Math.max(0, 1 - columns.reduce((sum, id) => sum + Math.exp(forced.logProb(position, id) ?? -Infinity), 0));
+  };
+  /** @type {(place: {x: number, y: number}, name: string, value: typeof model, colour: string, key: string) => Box} */
+  const one = (place, name, value, colour, key) => {
+    const box = matrix(picture, {
+      x: place.x + nameWidth,
+      y: place.y + above,
+      rows: rows.length,
+      columns: names.length,
+      cellWidth: cell,
+      cellHeight: 30,
+      value,
+      digits: 2,
+      largest: 1,
+      colour,
+      name,
+      describe: (row, column) => [`position ${rows[row]}, “${names[column]}”`, precise(value(row, column))],
+      key,
+    });
+    rowLabels(picture, {box, names: rows, size: 14, width: 120});
+    columnLabels(picture, {box, names, size: 14, gap: 6});
+    label(picture, {x: box.x, y: place.y + 16, text: name, bold: true, size: 15});
+    return box;
+  };
+  const first = one({x: 0, y}, "asked for", target, shades("neutral", theme).strong, "untrained-target");
+  const place = isBeside ? {x: first.x + first.width + 40, y} : {x: 0, y: first.y + first.height + 28};
+  const second = one(place, title, model, shades("decoder", theme).strong, "untrained-model");
+  picture.group({"pointer-events": "none"}, () => {
+    for (let position = 0; position < rows.length; position++) {
+      const column = columns.indexOf(forced.ids[position]);
+      if (column < 0) continue;
+      picture.add(
+        shape("rect", {
+          x: second.x + column * cell + 1.5,
+          y: second.y + position * 30 + 1.5,
+          width: cell - 3,
+          height: 27,
+          rx: 3,
+          fill: "none",
+          stroke: shades("decoder", theme).strong,
+          "stroke-width": 2.5,
+        }),
+      );
+    }
+  });
+  picture.describe(
+    `${title}: ${rows
+      .map((name, position) => `position ${name}: ${percent(Math.exp(forced.logProb(position, forced.ids[position]) ?? -Infinity))}`)
+      .join("; ")}.`,
+  );
+  return second.y + second.height;
+}
+
+/**
+ * The loss through training, one point for each record.
+ * @param {ViewContext} context
+ * @param {ProbeRecord[]} records
+ * @param {number} current
+ * @param {number} y
+ * @param {(record: number) => void} show
+ */
+function drawCurve(context, records, current, y, show) {
+  const {theme} = context;
+  const picture = context.picture("");
+  const width = Math.min(context.room, 860);
+  const losses = records.map(({forced}) => forced.loss());
+  const largest = Math.max(...losses);
+  const [left, height] = [52, 110];
+  const pitch = (width - left) / records.length;
+  const at = (/** @type {number} */ index) => left + (index + 0.5) * pitch;
+  const up = (/** @type {number} */ loss) => y + 30 + height * (1 - loss / largest);
+  label(picture, {x: 0, y: y + 8, text: "loss of this sentence", bold: true, size: 15});
+  for (const value of [0, largest]) {
+    label(picture, {x: left - 8, y: up(value) + 5, text: decimal(value, 1), size: 13, quiet: true, anchor: "end", numeric: true});
+    picture.add(shape("path", {d: `M${left} ${up(value)}H${width}`, stroke: shades("neutral", theme).strong, "stroke-width": 0.75, opacity: 0.5}));
+  }
+  const {strong} = shades("decoder", theme);
+  const path = losses.map((loss, index) => `${index ? "L" : "M"}${at(index)} ${up(loss)}`).join("");
+  picture.add(shape("path", {d: path, fill: "none", stroke: strong, "stroke-width": 2.5, "stroke-linejoin": "round"}));
+  losses.forEach((loss, index) => {
+    picture.add(shape("circle", {cx: at(index), cy: up(loss), r: index === current ? 8 : 4, fill: strong}));
+  });
+  const every = Math.ceil(56 / pitch);
+  records.forEach(({step}, index) => {
+    if (index % every && index !== records.length - 1) return;
+    if (index !== records.length - 1 && records.length - 1 - index < every) return;
+    const text = fitText(count(step), 56, 13);
+    label(picture, {x: at(index), y: y + 30 + height + 20, text, size: 13, quiet: index !== current, bold: index === current, anchor: "middle", numeric: true});
+  });
+  readable(picture, {
+    x: left,
+    y: y + 20,
+    rows: 1,
+    columns: records.length,
+    cellWidth: pitch,
+    cellHeight: height + 34,
+    label: `Loss through training, from ${decimal(losses[0])} to ${decimal(losses[losses.length - 1])}`,
+    describe: (_, column) => [`step ${count(records[column].step)}: loss ${precise(losses[column])}`, `“${shorten(records[column].translation)}”`],
+    onpick: (_, column) => show(column),
+    key: "untrained-curve",
+  });
+}
