@@ -1,8 +1,8 @@
 """Beyond the longest training sentence: how far each kind of position reaches, on the phrasebook.
 
 One model is trained for each kind, all else equal, on sentences of at most LONGEST tokens. Then it translates held-out
-sentences of known lengths, and sentences of three to five clauses, which are longer than any it has seen. A sentence
-counts when it is right word for word.
+sentences of known lengths, and sentences of three to five clauses, which are longer than any it has seen: how many are
+right word for word, and BLEU, which sees how much of the others is.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any, get_args
 from vitrail.cli.demo import demo_config
 from vitrail.config import Config, ModelConfig
 from vitrail.data.phrasebook import LONGEST, Example, held_out, longer
+from vitrail.evaluate import bleu, exact_share
 from vitrail.text.words import split_words
 from vitrail.train import train
 from vitrail.translator import Translator, load
 
 KINDS = get_args(ModelConfig.model_fields["positions"].annotation)
-SENTENCES = 2000
+SENTENCES = 1000  # of known lengths, and as many longer ones
 
 
 def main() -> None:
@@ -54,21 +55,31 @@ def settings(kind: str, steps: int | None) -> Config:
 
 
 def measure(translator: Translator, known: list[Example], beyond: list[Example]) -> dict[str, Any]:
-    """The share of exact translations of sentences as long as those in training, and of longer ones."""
-    bands = {"known": known} | {
-        f"{low}-{high}": [example for example in beyond if low <= length(example) <= high]
-        for low, high in ((LONGEST + 1, LONGEST + 8), (LONGEST + 9, LONGEST + 16), (LONGEST + 17, 99))
+    """Exact translations and BLEU of sentences as long as those in training, and of longer ones."""
+    found: dict[str, Any] = {}
+    for band, examples in bands(known, beyond).items():
+        texts = translate(translator, examples)
+        references = [example.target for example in examples]
+        found[f"exact, {band}"] = round(exact_share(texts, references), 4)
+        found[f"BLEU, {band}"] = round(bleu(texts, references), 1)
+    return found
+
+
+def bands(known: list[Example], beyond: list[Example]) -> dict[str, list[Example]]:
+    limits = ((LONGEST + 1, LONGEST + 6), (LONGEST + 7, LONGEST + 12), (LONGEST + 13, LONGEST + 30))
+    longer_ones = {
+        f"{low}-{high} words": [example for example in beyond if low <= length(example) <= high] for low, high in limits
     }
-    return {f"exact {name}": round(exact(translator, examples), 4) for name, examples in bands.items() if examples}
+    return {f"up to {LONGEST} words": known} | {name: examples for name, examples in longer_ones.items() if examples}
 
 
-def exact(translator: Translator, examples: list[Example]) -> float:
-    right = 0
+def translate(translator: Translator, examples: list[Example]) -> list[str]:
+    found: dict[str, str] = {}
     for to in ("en", "fr"):
-        chosen = [example for example in examples if example.target_language == to]
-        done = translator.translate([example.source for example in chosen], to=to, beam_size=1)
-        right += sum(found.text == example.target for found, example in zip(done, chosen, strict=True))
-    return right / len(examples)
+        sources = [example.source for example in examples if example.target_language == to]
+        done = translator.translate(sources, to=to, beam_size=1)
+        found |= {f"{to} {source}": each.text for source, each in zip(sources, done, strict=True)}
+    return [found[f"{example.target_language} {example.source}"] for example in examples]
 
 
 def length(example: Example) -> int:
@@ -76,11 +87,12 @@ def length(example: Example) -> int:
 
 
 def print_table(results: list[dict[str, Any]]) -> None:
-    columns = [name for name in results[0] if name.startswith("exact")]
+    columns = [name for name in results[0] if name.startswith(("exact", "BLEU"))]
     print("| positions | " + " | ".join(columns) + " |")
     print("|---" * (len(columns) + 1) + "|")
     for row in results:
-        print(f"| {row['positions']} | " + " | ".join(f"{row[name]:.1%}" for name in columns) + " |")
+        shown = [f"{row[name]:.1%}" if name.startswith("exact") else f"{row[name]:.1f}" for name in columns]
+        print(f"| {row['positions']} | " + " | ".join(shown) + " |")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def demo_config() -> Config:
                 "schedule": "cosine",
                 "peak_rate": 0.002,
                 "warmup_steps": 100,
-                "max_steps": 3000,
+                "max_steps": 3400,
                 "batch_tokens": 512,  # small batches, many steps: the puzzle of "it" is learnt twice as fast per word
                 "clip_norm": 1.0,
                 "label_smoothing": 0.0,
