@@ -7,7 +7,7 @@ WEB := tests/web
 # A worker for each core, and each worker on one thread: the models of the tests are too small to share.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: demo studio setup test test-all lint web format clean
+.PHONY: demo studio screenshots setup test test-all lint web format clean
 
 demo: setup
 	$(BIN)/vitrail demo --out runs/phrasebook
@@ -15,6 +15,10 @@ demo: setup
 studio: setup
 	test -e runs/phrasebook/model.safetensors || $(BIN)/vitrail demo --out runs/phrasebook
 	$(BIN)/vitrail studio runs/phrasebook
+
+screenshots: setup
+	test -e runs/phrasebook/model.safetensors || $(BIN)/vitrail demo --out runs/phrasebook
+	$(BIN)/python docs/screenshots.py runs/phrasebook --out docs/pictures
 
 test: setup lint web
 	$(PYTEST) -m "not slow"
