@@ -54,18 +54,23 @@ import {blackBoxView} from "./views/01_black_box.js";
 import {stacksView} from "./views/02_stacks.js";
 import {layerView} from "./views/03_layer.js";
 import {embeddingsView} from "./views/04_embeddings.js";
+import {positionsView} from "./views/05_positions.js";
 import {pathsView} from "./views/06_paths.js";
+import {attentionLinesView} from "./views/07_attention_lines.js";
 import {queryKeyValueView} from "./views/08_query_key_value.js";
 import {scoreView} from "./views/09_score.js";
 import {softmaxView} from "./views/10_softmax.js";
 import {weightedValuesView} from "./views/11_weighted_values.js";
 import {matricesView} from "./views/12_matrices.js";
+import {headsView} from "./views/13_heads.js";
 import {residualsView} from "./views/14_residuals.js";
 import {decodingView} from "./views/15_decoding.js";
 import {maskedView} from "./views/16_masked.js";
 import {outputView} from "./views/17_output.js";
 import {vocabularyView} from "./views/18_vocabulary.js";
 import {lossView} from "./views/19_loss.js";
+import {untrainedView} from "./views/20_untrained.js";
+import {searchView} from "./views/21_search.js";
 import {trainingRunView} from "./views/22_training_run.js";
 
 /**
@@ -80,18 +85,23 @@ export const VIEWS = [
   stacksView,
   layerView,
   embeddingsView,
+  positionsView,
   pathsView,
+  attentionLinesView,
   queryKeyValueView,
   scoreView,
   softmaxView,
   weightedValuesView,
   matricesView,
+  headsView,
   residualsView,
   decodingView,
   maskedView,
   outputView,
   vocabularyView,
   lossView,
+  untrainedView,
+  searchView,
   trainingRunView,
 ];
 

@@ -3,7 +3,7 @@
 import {coloured, word} from "../context.js";
 import {headColour} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
-import {matrix} from "../draw/matrix.js";
+import {matrix, rowLabels} from "../draw/matrix.js";
 import {label} from "../draw/label.js";
 import {AttentionParts, strongest} from "./attention_parts.js";
 import {raised} from "./choices.js";
@@ -16,6 +16,8 @@ import {equation, missing} from "./equation.js";
  * @typedef {import("./attention_parts.js").Letter} Letter
  * @typedef {import("./equation.js").Piece} Piece
  */
+
+const NAMES = 62; // units for the tokens' names
 
 /** @type {import("../views.js").View} */
 export const matricesView = {
@@ -33,7 +35,7 @@ export const matricesView = {
       ${coloured("x", "X")} with a row for each (${word(queryTokens[token])} is row ${token}), and one multiplication makes all
       queries at once: ${`${queryTokens.length} × ${d_model}`} times ${`${d_model} × ${d_k}`} gives
       ${`${queryTokens.length} × ${d_k}`}.`;
-    context.say`Queries times turned keys (${raised("QK", "T")}) gives a score for every pair of tokens, divided by
+    context.say`Queries times transposed keys (${raised("QK", "T")}) gives a score for every pair of tokens, divided by
       ${decimal(Math.sqrt(d_k))} and put through the softmax row by row. In ${parts.headName}, row
       ${word(queryTokens[token])}, the largest share is ${percent(weights[best])}, for ${word(keyTokens[best])}. These shares
       times ${coloured("v", "V")} are ${coloured("z", "Z")}.`;
@@ -60,12 +62,15 @@ function draw(context, parts) {
   const {d_k, d_model} = context.trace.config;
   const row = rowHeight(Math.max(queryTokens.length, keyTokens.length));
   let y = 0;
+  const hasNames = room >= 600 && row >= 9; // the tokens beside their rows, where there is place
+  const left = hasNames ? NAMES : 0;
   for (const letter of /** @type {Letter[]} */ (["q", "k", "v"])) {
-    y += equation(picture, {x: 0, y, pieces: projectionPieces(context, parts, letter, row), room}).height;
+    const pieces = projectionPieces(context, parts, letter, row, hasNames);
+    y += equation(picture, {x: left, y, pieces, room: room - left}).height;
   }
   y += 26;
   label(picture, {x: 0, y: y - 6, text: `softmax( Q Kᵀ / √${d_k} ) V = Z, step by step`, bold: true, size: 15});
-  y += equation(picture, {x: 0, y, pieces: attentionPieces(context, parts, row), room}).height;
+  y += equation(picture, {x: 0, y, pieces: attentionPieces(context, parts), room}).height;
   picture.describe(
     `X, ${queryTokens.length} by ${d_model}, times W^Q, W^K and W^V gives Q, K and V with ${d_k} columns. ` +
       `Q times K transposed gives ${queryTokens.length} by ${keyTokens.length} scores; their softmax times V gives Z.`,
@@ -83,9 +88,10 @@ function rowHeight(tokens) {
  * @param {AttentionParts} parts
  * @param {Letter} letter
  * @param {number} row
+ * @param {boolean} hasNames
  * @returns {Piece[]}
  */
-function projectionPieces(context, parts, letter, row) {
+function projectionPieces(context, parts, letter, row, hasNames) {
   const picture = context.picture("");
   const {d_model, d_k, bias} = context.trace.config;
   const isNarrow = context.room < 600;
@@ -112,6 +118,7 @@ function projectionPieces(context, parts, letter, row) {
         row,
         key: `x-${letter}`,
         current: letter === "q" || !parts.isCross ? parts.token : undefined,
+        hasNames,
       }),
     },
     {
@@ -180,7 +187,7 @@ function projectionPieces(context, parts, letter, row) {
  * @param {{
  *   name: string, tokens: string[], meaning: Meaning, columns: number, at: (token: number, column: number) => number,
  *   width: number, row: number, key: string, current?: number, columnTokens?: string[], colour?: string,
- *   raised?: string, isTokens?: boolean}} given
+ *   raised?: string, hasNames?: boolean}} given
  * @returns {Piece}
  */
 function tokenMatrix(context, parts, given) {
@@ -194,8 +201,9 @@ function tokenMatrix(context, parts, given) {
     raised: given.raised,
     note: `${tokens.length} × ${columns}`,
     meaning,
-    draw: (x, y) =>
-      void matrix(picture, {
+    draw: (x, y) => {
+      if (given.hasNames) rowLabels(picture, {box: {x, y, width, height}, names: tokens, size: 10.5, width: NAMES - 6, current, gap: 6});
+      matrix(picture, {
         x,
         y,
         rows: tokens.length,
@@ -213,7 +221,8 @@ function tokenMatrix(context, parts, given) {
           precise(at(token, column)),
         ],
         onpick: current === undefined ? undefined : (token) => context.update({token}),
-      }),
+      });
+    },
   };
 }
 
@@ -221,10 +230,9 @@ function tokenMatrix(context, parts, given) {
  * softmax(Q Kᵀ / √d_k) V = Z, through every matrix in between.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
- * @param {number} row
  * @returns {Piece[]}
  */
-function attentionPieces(context, parts, row) {
+function attentionPieces(context, parts) {
   const {queryTokens, keyTokens, head} = parts;
   const {d_k} = context.trace.config;
   const {q: qName, k: kName} = parts.meeting;
@@ -235,7 +243,9 @@ function attentionPieces(context, parts, row) {
   const z = parts.array("z");
   const scaled = parts.array("scaled");
   const weights = parts.array("weights");
-  const short = isNarrow ? 84 : 110;
+  const short = isNarrow ? 84 : 88;
+  const fit = isNarrow ? 130 : (context.room - 3 * short - 5 * 34) / 3; // all of it in one line
+  const row = Math.max(0.75, Math.min(11, fit / Math.max(keyTokens.length, queryTokens.length)));
   const square = keyTokens.length * row;
   const turned = parts.isRotated ? ", turned" : "";
   /** @type {Piece} */

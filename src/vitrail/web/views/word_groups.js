@@ -1,0 +1,55 @@
+// Pieces of words grouped into words, and attention between groups.
+
+/**
+ * @typedef {{text: string, tokens: number[]}} Group
+ */
+
+/**
+ * Neighbouring tokens of the same word together; specials stay alone.
+ * @param {string[]} tokens
+ * @param {number[]} words the number of each token's word, -1 for specials
+ * @returns {Group[]}
+ */
+export function groupWords(tokens, words) {
+  /** @type {Group[]} */
+  const groups = [];
+  tokens.forEach((token, index) => {
+    const last = groups[groups.length - 1];
+    if (index > 0 && last && words[index] >= 0 && words[index] === words[index - 1]) {
+      last.tokens.push(index);
+      last.text += token;
+    } else groups.push({text: token, tokens: [index]});
+  });
+  for (const group of groups) group.text = group.text.replace(/^▁/, "") || group.text;
+  return groups;
+}
+
+/**
+ * Every token by itself.
+ * @param {string[]} tokens
+ * @returns {Group[]}
+ */
+export function ungrouped(tokens) {
+  return tokens.map((text, index) => ({text, tokens: [index]}));
+}
+
+/**
+ * How much a group looks at another: what its tokens give to all tokens of the other, averaged over its tokens. So the
+ * shares of every group still sum to 1.
+ * @param {(query: number, key: number) => number} weight
+ * @param {Group} from
+ * @param {Group} to
+ */
+export function groupWeight(weight, from, to) {
+  let sum = 0;
+  for (const query of from.tokens) for (const key of to.tokens) sum += weight(query, key);
+  return sum / from.tokens.length;
+}
+
+/**
+ * Whether any word has several tokens.
+ * @param {number[]} words
+ */
+export function hasPieces(words) {
+  return words.some((word, index) => index > 0 && word >= 0 && word === words[index - 1]);
+}
