@@ -342,8 +342,8 @@ class App {
 
   focusedKey() {
     const {activeElement} = this.window.document;
-    if (activeElement?.classList.contains("figure")) return "figure";
-    return activeElement?.getAttribute("data-key") ?? null;
+    const key = activeElement?.getAttribute("data-key");
+    return key ?? (activeElement?.closest(".figure") ? "figure" : null);
   }
 
   /** @param {string | null} key */
