@@ -107,3 +107,29 @@ def open_page(browser, tmp_path) -> Iterator[object]:
     for context in contexts:
         context.close()
     assert not troubles, troubles
+
+
+def point_at(page, key, row, column, shape):
+    """Put the pointer on one cell of a grid, and give the lines of the tooltip."""
+    area = page.locator(f'[data-key="{key}"] .reading-area')
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    page.mouse.move(
+        box["x"] + box["width"] * (column + 0.5) / shape[1], box["y"] + box["height"] * (row + 0.5) / shape[0]
+    )
+    return page.locator(".tooltip").inner_text().split("\n")
+
+
+def number(text):
+    """A number as the page writes it."""
+    return float(text.replace("−", "-").replace("-∞", "-inf").replace(",", ""))
+
+
+def leave_pictures(open_page, trace, place, screenshots, name):
+    """A picture in light, in dark and on a phone; nothing went wrong, and the page never scrolls sideways."""
+    for look in SIZES:
+        page = open_page(trace, place, look)
+        assert page.locator(".problem").count() == 0
+        wide, seen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide <= seen
+        page.screenshot(path=screenshots / f"{name}-{look}.png", full_page=True)

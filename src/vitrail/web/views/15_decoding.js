@@ -248,7 +248,7 @@ function drawDecoders(context, step, g, y) {
       meaning: "decoder",
       filled: false,
       size: 14,
-      onpick: () => context.go("looks", {stack: "decoder", layer, sublayer: "cross_attention", token: step}),
+      onpick: () => context.go("attention", {stack: "decoder", layer, sublayer: "cross_attention", token: step}),
       spoken: `decoder ${layer}: see its attention`,
       key: `decoding-decoder-${layer}`,
     });

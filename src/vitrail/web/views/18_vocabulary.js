@@ -82,8 +82,7 @@ function search(context, ids) {
     "aria-label": "Find a word in the vocabulary",
     value: context.option("find", ""),
     "data-key": "vocabulary-find",
-    oninput: () => list(),
-    onchange: () => context.setOption("find", typed.value || null, {replace: true}),
+    oninput: () => list(), // kept in the address only with a pick: drawing again now would take the word from under a click
   });
   const list = () => {
     const places = findWords(vocabulary, typed.value);

@@ -4,6 +4,7 @@
 import {asProblem} from "../problem.js";
 import {element} from "../dom.js";
 import {count, decimal, percent} from "../numbers.js";
+import {label} from "../draw/label.js";
 import {openSource} from "../source.js";
 import {curveChart} from "./curves.js";
 import {repaint} from "./live.js";
@@ -32,7 +33,8 @@ export const trainingRunView = {
     const {trace} = context;
     /** @type {RunSoFar} */
     const held = {events: readEvents(trace.facts), probes: trace.probes, maxSteps: null, quiet: null};
-    context.picture("The curves of the training run");
+    // In the studio there may be curves later: they are drawn into what is on the page by then.
+    if (context.translate || held.events.length) context.picture("The curves of the training run");
     paint(context, held);
     if (context.translate && context.request) follow(context, context.request.model, held);
   },
@@ -116,7 +118,10 @@ function paint(context, held) {
   if (!curves.last) {
     context.say`There is nothing to see of how ${context.trace.model.name} was trained: its folder has no log, or the run
       has only just begun.`;
-    context.picture("").describe("No run.");
+    if (context.drawn) {
+      context.drawn.describe("There are no curves yet.");
+      label(context.drawn, {x: 0, y: 20, text: "no curves yet", size: 15, quiet: true});
+    }
     context.note(...probeTables(context, held));
     return;
   }
@@ -129,12 +134,13 @@ function paint(context, held) {
   if (validation.length) {
     const now = validation[validation.length - 1];
     context.say`On sentences it does not learn from, the loss is ${decimal(now.value, 3)}: a right word gets a probability of
-      ${percent(Math.exp(-now.value))}, in the geometric mean.${bleu.length ? " Its translations of them reach a BLEU of " : ""}
-      ${bleu.length ? decimal(bleu[bleu.length - 1].value, 1) : ""}${bleu.length ? "." : ""}`;
+      ${percent(Math.exp(-now.value))}, in the geometric mean.`;
+    if (bleu.length) context.say`Its translations of some of them reach a BLEU of ${decimal(bleu[bleu.length - 1].value, 1)}.`;
   }
   if (held.quiet !== null) {
     const going = held.quiet < STILL_GOING && !(held.maxSteps && curves.last >= held.maxSteps);
-    context.say`${going ? "The run is going: this page follows it." : "The run is not going at present."}`;
+    if (going) context.say`The run is going, and this page follows it.`;
+    else context.say`The run is not going at present.`;
   }
   draw(context, curves);
   context.note(...probeTables(context, held));

@@ -1,0 +1,122 @@
+"""The studio through its door: the real command, a real port, and a real browser."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+)/)\?token=([\w-]+)")
+
+
+@contextmanager
+def opened(model):
+    """`vitrail studio MODEL` on a free port; gives the process and its address, and ends it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vitrail", "studio", str(model), "--port", "0", "--no-open"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    try:
+        line = process.stdout.readline()
+        found = ADDRESS.search(line)
+        assert found, line + (process.stderr.read() if not line else "")
+        yield process, found
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ask(address, path, body=None, **headers):
+    data = None if body is None else json.dumps(body).encode()
+    kind = {"Content-Type": "application/json"} if body is not None else {}
+    request = urllib.request.Request(address[1] + path, data, {"X-Vitrail-Token": address[3], **kind, **headers})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_the_command_serves_its_model_and_ends_with_ctrl_c(phrases):
+    with opened(phrases) as (process, address):
+        status, found = ask(address, "api/models")
+        assert (status, [entry["name"] for entry in found["models"]]) == (200, [phrases.name])
+        asked = {"model": phrases.name, "text": "merci", "to": "en"}
+        status, trace = ask(address, "api/trace", asked)
+        assert (status, trace["source"]["text"]) == (200, "merci")
+        assert trace["probes"] is None, "it was trained without validation data"
+        assert ask(address, "api/trace", asked, Host="evil.example")[0] == 403
+        assert ask(address, "api/trace", asked, **{"X-Vitrail-Token": "guessed"})[0] == 403
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate()
+        assert process.returncode == 0, errors
+        assert errors.splitlines()[-1] == "the studio is closed"
+        assert "Traceback" not in errors
+        assert out == ""
+
+
+def test_two_studios_have_two_tokens(phrases):
+    with opened(phrases) as (_, one), opened(phrases) as (_, other):
+        assert one[3] != other[3]
+        assert len(one[3]) >= 32
+
+
+@pytest.fixture
+def page(browser):
+    """A browser's page in which nothing goes wrong."""
+    troubles = []
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    page = context.new_page()
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    yield page
+    context.close()
+    assert not troubles, troubles
+
+
+def verified(page):
+    page.locator("html[data-verified=ok], html[data-verified=failed]").wait_for(state="attached")
+    return page.locator("html").get_attribute("data-verified") == "ok"
+
+
+def test_type_a_sentence_and_look_around(page, phrases):
+    with opened(phrases) as (_, address):
+        page.goto(f"{address[0]}#view=black-box")
+        box = page.get_by_label("Sentence to translate")
+        box.fill("merci")
+        with page.expect_response(re.compile(r"/api/trace$")) as answered:
+            box.press("Enter")
+        trace = answered.value.json()
+        page.locator(".sentence-target").wait_for()
+        assert page.locator(".sentence-target").inner_text() == trace["target"]["text"]
+        assert verified(page)
+        page.goto("about:blank")  # before the studio closes: a page that still asks would complain
+
+
+def test_the_run_is_followed_while_it_goes_on(page, trained, screenshots):
+    with opened(trained) as (_, address):
+        log = trained / "log.jsonl"
+        page.goto(f"{address[0]}#view=training")
+        page.locator("path[data-curve=training]").wait_for()
+        last = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        steps = [event for event in last if event["event"] == "step"]
+        assert f"step {steps[-1]['step']}" in page.locator(".prose").inner_text()
+        page.screenshot(path=str(screenshots / "22-training-light.png"), full_page=True)
+        size = log.stat().st_size
+        try:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**steps[-1], "step": 4321, "loss": 0.125}) + "\n")
+            page.get_by_text("step 4,321").first.wait_for()
+        finally:
+            os.truncate(log, size)  # the run belongs to other tests too
+        page.goto("about:blank")  # before the studio closes: a page that still asks would complain
