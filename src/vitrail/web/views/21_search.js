@@ -3,10 +3,11 @@
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {decimal, percent, precise} from "../numbers.js";
-import {plain, word} from "../context.js";
+import {plain} from "../context.js";
 import {fitText, label} from "../draw/label.js";
 import {pressable, readable} from "../draw/reading.js";
 import {inRow} from "./live.js";
+import {compareSearches, searchSettings} from "./search_again.js";
 import {endOf, isGreedy, searchTree, wayTo} from "./search_tree.js";
 
 /**
@@ -41,9 +42,9 @@ export const searchView = {
     const columns = searchTree(search);
     const chosen = chosenNode(context, columns);
     speak(context, columns);
-    context.controls(settings(context), ...parts(context, columns.length));
+    context.controls(searchSettings(context), ...parts(context, columns.length));
     draw(context, columns, chosen);
-    compare(context);
+    compareSearches(context);
   },
 };
 
@@ -100,47 +101,6 @@ function penaltyWords({penalty, alpha}) {
   if (alpha === 0) return "with nothing done for long sentences (alpha 0)";
   if (penalty === "gnmt") return `divided by ((5 + length) / 6) to the power ${alpha} (GNMT's penalty)`;
   return alpha === 1 ? "divided by the length" : `divided by the length to the power ${alpha}`;
-}
-
-/**
- * beam_size, top_beams and alpha, to search again with.
- * @param {ViewContext} context
- */
-function settings(context) {
-  const {translate, request, trace} = context;
-  if (!translate || !request) return context.needsStudio("search again with another beam_size or top_beams");
-  const {search} = trace;
-  /** @type {(name: string, value: number, least: number, most: number, step: number) => HTMLInputElement} */
-  const field = (name, value, least, most, step) => {
-    const input = element("input", {type: "number", name, value, min: least, max: most, step, "aria-label": name, "data-key": `search-${name}`});
-    input.style.width = "5.2rem";
-    return input;
-  };
-  const beamSize = field("beam_size", search.beam_size, 1, 32, 1);
-  const topBeams = field("top_beams", search.top_beams, 1, 32, 1);
-  const alpha = field("alpha", search.alpha, 0, 5, 0.1);
-  /** @param {number} size @param {number} top */
-  const again = (size, top) =>
-    translate({
-      decode: {...request.decode, sample: false, beam_size: size, top_beams: Math.min(top, size), alpha: Number(alpha.value)},
-    });
-  const form = element(
-    "form",
-    {
-      onsubmit: (/** @type {Event} */ event) => {
-        event.preventDefault();
-        again(Number(beamSize.value), Number(topBeams.value));
-      },
-    },
-    inRow(
-      element("label", {}, "beam_size ", beamSize),
-      element("label", {}, "top_beams ", topBeams),
-      element("label", {}, "alpha ", alpha),
-      element("button", {type: "submit", "data-key": "search-again"}, "Search again"),
-      element("button", {type: "button", "data-key": "search-greedy", onclick: () => again(1, 1)}, "Greedy"),
-    ),
-  );
-  return form;
 }
 
 /**
@@ -388,26 +348,4 @@ function drawChosen(context, node, y) {
   numbers.forEach((line, index) => {
     label(picture, {x: 0, y: y + 24 + index * 20, text: line, size: 14, quiet: true, numeric: true});
   });
-}
-
-/**
- * What the search found before it was asked again.
- * @param {ViewContext} context
- */
-function compare(context) {
-  const {before, trace} = context;
-  if (!before) return;
-  const [was, is] = [before.search, trace.search];
-  const changed = before.target.text !== trace.target.text;
-  context.note(
-    element(
-      "p",
-      {},
-      `Before, with beam_size ${was.beam_size}, top_beams ${was.top_beams} and alpha ${was.alpha}: `,
-      word(before.target.text),
-      ` (${decimal(was.results[0]?.score ?? NaN, 3)}). Now, with ${is.beam_size}, ${is.top_beams} and ${is.alpha}: `,
-      word(trace.target.text),
-      ` (${decimal(is.results[0]?.score ?? NaN, 3)}). ${changed ? "The translation changed." : "It is the same translation."}`,
-    ),
-  );
 }
