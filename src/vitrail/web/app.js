@@ -186,6 +186,7 @@ class App {
       }),
     );
     this.page.main.replaceChildren(...this.drawView(view, trace), guideSteps(VIEWS, view, go), keyHelp());
+    for (const row of this.page.main.querySelectorAll(".picker")) showCurrent(row);
     this.focusAgain(focused);
   }
 
@@ -371,6 +372,16 @@ class App {
     }
     box.focus();
   }
+}
+
+/**
+ * Scroll a picker of many choices, and nothing else, to the one that is pressed.
+ * @param {Element} row
+ */
+function showCurrent(row) {
+  const current = row.querySelector('[aria-checked="true"]');
+  if (!(current instanceof HTMLElement)) return;
+  row.scrollTop = current.offsetTop - (row.clientHeight - current.offsetHeight) / 2;
 }
 
 /** @param {Problem} problem */

@@ -21,7 +21,9 @@ import {fitText, label, textWidth} from "./label.js";
  *   cells; rowNames, columnNames: for the tooltip only (axes are drawn by `rowLabels` and `columnLabels`)
  */
 
-const MOST_RECTANGLES = 2000; // beyond, a canvas draws the cells
+const MOST_RECTANGLES = 2000; // in one matrix; beyond, a canvas draws the cells
+const MOST_IN_PICTURE = 4000; // in all matrices of a picture
+const NARROWEST = 2; // units: below, a cell is no shape that anyone would edit
 
 /**
  * A heat map. Gives the box it covers.
@@ -41,8 +43,13 @@ export function matrix(picture, given) {
       ? shareRgb(largest > 0 ? number / largest : 0, given.colour, picture.theme)
       : valueRgb(number, largest, picture.theme);
 
-  if (rows * columns > MOST_RECTANGLES) picture.add(cellsAsImage(given, box, rgb));
-  else picture.add(cellsAsRectangles(given, cellWidth, cellHeight, rgb));
+  const cells = rows * columns;
+  const isTooMuch = cells > MOST_RECTANGLES || picture.cells + cells > MOST_IN_PICTURE || cellWidth < NARROWEST;
+  if (isTooMuch) picture.add(cellsAsImage(given, box, rgb));
+  else {
+    picture.cells += cells;
+    picture.add(cellsAsRectangles(given, cellWidth, cellHeight, rgb));
+  }
   if (given.digits !== undefined) writeNumbers(picture, given, cellWidth, cellHeight, rgb);
   picture.add(
     shape("rect", {...box, fill: "none", stroke: shades(meaning, picture.theme).strong, "stroke-width": 1.5, rx: 2}),

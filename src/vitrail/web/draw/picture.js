@@ -24,6 +24,8 @@ export class Picture {
     this.room = room;
     this.right = 0;
     this.bottom = 0;
+    /** Cells drawn as shapes of their own so far: a browser bears some thousands of them. */
+    this.cells = 0;
     const id = `picture-${++numberOfPictures}`;
     this.description = shape("desc", {id});
     // No <title> on the page: browsers would show it over every tooltip. Saved pictures get one.

@@ -22,6 +22,7 @@ export function guideList(views, current, go) {
           {
             type: "button",
             class: "guide-entry",
+            title: view.title, // a long one is cut
             "aria-current": view === current ? "step" : null,
             "data-key": `guide-${view.id}`,
             onclick: () => go(view),

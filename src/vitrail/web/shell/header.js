@@ -36,9 +36,13 @@ export function sentenceLine(trace, before) {
     "p",
     {class: "sentence"},
     element("span", {class: "sentence-source"}, trace.source.text),
-    element("span", {class: "sentence-arrow", "aria-label": "becomes"}, " → "),
-    element("span", {class: "sentence-target"}, trace.target.text || "(nothing)"),
-    changed && element("span", {class: "sentence-before"}, "before: ", element("s", {}, before.target.text)),
+    element(
+      "span",
+      {class: "sentence-target"},
+      element("span", {class: "sentence-arrow", "aria-label": "becomes"}, "→ "),
+      trace.target.text || "(nothing)",
+      changed && element("span", {class: "sentence-before"}, "before: ", element("s", {}, before.target.text)),
+    ),
   );
 }
 

@@ -36,7 +36,7 @@ export const stacksView = {
 function draw(context) {
   const {trace} = context;
   const picture = context.picture("The model's encoder and decoder stacks");
-  const width = Math.max(250, Math.min(340, (context.room - 90) / 2));
+  const width = Math.max(232, Math.min(340, (context.room - 90) / 2));
   const gap = 76;
   const layers = {encoder: trace.layers("encoder"), decoder: trace.layers("decoder")};
   const highest = Math.max(layers.encoder, layers.decoder);
@@ -72,7 +72,8 @@ function drawLayer(context, stack, layer, x, bottom, width) {
   const {trace} = context;
   const tokens = trace.tokens(stack).length;
   const parameters = trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
-  const note = `${tokens} × ${trace.config.d_model} in and out · ${shortCount(parameters)} parameters`;
+  const shape = `${tokens} × ${trace.config.d_model}${width > 260 ? " in and out" : ""}`;
+  const note = `${shape} · ${shortCount(parameters)} parameters`;
   box(context.picture(""), {
     x,
     y: layerTop(bottom, layer),

@@ -2,12 +2,12 @@
 
 import {arrow, box} from "../draw/frame.js";
 import {coloured, word} from "../context.js";
+import {element, shape} from "../dom.js";
 import {extent, percent} from "../numbers.js";
-import {label, textWidth, fitText} from "../draw/label.js";
+import {fitText, label, textWidth} from "../draw/label.js";
 import {lines} from "../draw/lines.js";
 import {pressable} from "../draw/reading.js";
 import {shades} from "../colour.js";
-import {shape} from "../dom.js";
 import {strip} from "../draw/matrix.js";
 import {SUBLAYER_NAMES} from "../draw/layer.js";
 
@@ -19,9 +19,9 @@ import {SUBLAYER_NAMES} from "../draw/layer.js";
 
 const ROW = 36;
 const TOP = 64;
-const BLOCK = 128;
-const THINK = 104;
-const WAY = 22; // an arrow between two things
+const MOST = 40; // tokens at a time: a longer sentence is shown around the chosen one
+
+/** @typedef {{first: number, count: number, block: number, think: number, way: number}} Plan what is drawn, how wide */
 
 /** @type {import("../views.js").View} */
 export const pathsView = {
@@ -75,35 +75,36 @@ function draw(context) {
   const {trace, state} = context;
   const {stack, layer} = state;
   const picture = context.picture(`Every token's path through ${stack} ${layer}`);
-  const tokens = trace.tokens(stack);
   const path = `${stack}.${layer}`;
-  const names = Math.min(150, Math.max(...tokens.map((token) => textWidth(token, 15, true)))) + 18;
   const isDecoder = stack === "decoder";
-  const blocks = isDecoder ? 2 : 1;
+  const plan = planOf(context);
+  const tokens = trace.tokens(stack).slice(plan.first, plan.first + plan.count);
+  const names = Math.min(130, Math.max(...tokens.map((token) => textWidth(token, 15, true)))) + 24;
   const strips = isDecoder ? 5 : 4;
-  const fixed = names + blocks * BLOCK + THINK + (strips + blocks) * 2 * WAY;
-  const width = Math.max(96, Math.min(240, (context.room - fixed) / strips));
-  const height = tokens.length * ROW;
+  const ways = isDecoder ? 7 : 5;
+  const fixed = names + (isDecoder ? 2 : 1) * plan.block + plan.think + ways * plan.way;
+  const width = Math.max(58, Math.min(240, (context.room - fixed) / strips));
 
   let x = names;
-  tokens.forEach((token, row) => drawName(context, token, row, names));
+  tokens.forEach((_, row) => drawName(context, plan, row, names));
   /** @type {(name: string, title: string, meaning: Meaning) => void} */
   const column = (name, title, meaning) => {
-    drawStrips(context, {name, title, meaning, x, width});
+    drawStrips(context, plan, {name, title, meaning, x, width});
     x += width;
   };
   const arrows = () => {
-    for (let row = 0; row < tokens.length; row++) {
+    for (let row = 0; row < plan.count; row++) {
       const y = TOP + row * ROW + ROW / 2;
-      arrow(picture, {points: [[x + 3, y], [x + WAY - 2, y]], width: row === state.token ? 2.5 : 1});
+      const isChosen = plan.first + row === state.token;
+      arrow(picture, {points: [[x + 2, y], [x + plan.way - 2, y]], width: isChosen ? 2 : 1});
     }
-    x += WAY;
+    x += plan.way;
   };
   /** @param {Attention} attention */
   const mixing = (attention) => {
     arrows();
-    drawMixing(context, attention, x, height);
-    x += BLOCK;
+    drawMixing(context, plan, attention, x);
+    x += plan.block;
     arrows();
   };
 
@@ -112,100 +113,122 @@ function draw(context) {
   column(`${path}.self_attention.output`, "z", "z");
   if (isDecoder) {
     mixing("cross_attention");
-    column(`${path}.cross_attention.output`, "z, from the source", "z");
+    column(`${path}.cross_attention.output`, "z", "z");
   }
   arrows();
-  drawThinking(context, x);
-  x += THINK;
+  drawThinking(context, plan, x);
+  x += plan.think;
   arrows();
   column(`${path}.feed_forward.output`, "r", "r");
   arrows();
-  const isLast = layer === trace.layers(stack) - 1;
-  column(`${path}.output`, isLast ? "the last layer's output" : "x of the next layer", "x");
+  column(`${path}.output`, layer === trace.layers(stack) - 1 ? "output" : "next x", "x");
   picture.describe(
-    `${tokens.length} tokens side by side (${tokens.join(", ")}): each enters as x, all pass through one block of ` +
+    `${plan.count} tokens below each other (${tokens.join(", ")}): each enters as x, all pass through one block of ` +
       `attention that mixes them, come out as z, and pass, each alone, through the feed-forward network as r.`,
   );
+  const all = trace.tokens(stack).length;
+  if (plan.count < all) {
+    context.note(element("p", {class: "remark"}, `Shown are ${plan.count} of the ${all} tokens, around the chosen one.`));
+  }
 }
 
 /**
  * @param {ViewContext} context
- * @param {string} token
+ * @returns {Plan}
+ */
+function planOf({trace, state, room}) {
+  const all = trace.tokens(state.stack).length;
+  const count = Math.min(all, MOST);
+  const first = Math.max(0, Math.min(all - count, state.token - Math.floor(count / 2)));
+  const isTight = state.stack === "decoder" || room < 700;
+  return {first, count, block: isTight ? 106 : 132, think: isTight ? 86 : 104, way: isTight ? 16 : 24};
+}
+
+/**
+ * @param {ViewContext} context
+ * @param {Plan} plan
  * @param {number} row
  * @param {number} width
  */
-function drawName(context, token, row, width) {
+function drawName(context, plan, row, width) {
+  const {trace, state} = context;
   const picture = context.picture("");
-  const current = row === context.state.token;
+  const position = plan.first + row;
+  const token = trace.tokens(state.stack)[position];
+  const current = position === state.token;
   const y = TOP + row * ROW;
   const group = picture.group({class: "token-name"}, () => {
     const {soft, strong} = shades("x", context.theme);
     picture.add(
       shape("rect", {
-        x: 0,
+        x: 2,
         y: y + 4,
-        width: width - 6,
+        width: width - 8,
         height: ROW - 8,
         rx: 6,
         fill: current ? soft : "transparent",
         stroke: current ? strong : "transparent",
       }),
     );
-    const text = fitText(token, width - 18, 15, current);
-    label(picture, {x: width - 14, y: y + ROW / 2 + 5, text, size: 15, bold: current, anchor: "end"});
+    const text = fitText(token, width - 24, 15, current);
+    label(picture, {x: width - 16, y: y + ROW / 2 + 5, text, size: 15, bold: current, anchor: "end"});
   });
   pressable(picture, group, {
-    label: `follow ${token}, position ${row}`,
-    onpick: () => context.update({token: row}),
-    key: `path-${row}`,
+    label: `follow ${token}, position ${position}`,
+    onpick: () => context.update({token: position}),
+    key: `path-${position}`,
     current,
   });
 }
 
 /**
  * @param {ViewContext} context
+ * @param {Plan} plan
  * @param {{name: string, title: string, meaning: Meaning, x: number, width: number}} given
  */
-function drawStrips(context, {name, title, meaning, x, width}) {
+function drawStrips(context, plan, {name, title, meaning, x, width}) {
   const {trace, state} = context;
   const picture = context.picture("");
   const tensor = trace.array(name);
   const {size} = extent(tensor.data);
-  const tokens = trace.tokens(state.stack);
-  label(picture, {x: x + width / 2, y: 34, text: fitText(title, width + 20, 15, true), size: 15, bold: true, anchor: "middle", meaning});
-  tokens.forEach((token, row) => {
-    picture.group({opacity: row === state.token ? 1 : 0.62}, () => {
+  label(picture, {x: x + width / 2, y: 34, text: title, size: 15, bold: true, anchor: "middle", meaning});
+  for (let row = 0; row < plan.count; row++) {
+    const position = plan.first + row;
+    picture.group({opacity: position === state.token ? 1 : 0.62}, () => {
       strip(picture, {
         x,
         y: TOP + row * ROW + 7,
-        values: tensor.row(row),
+        values: tensor.row(position),
         width,
         cellHeight: ROW - 14,
         largest: size,
         meaning,
-        name: `${title} of “${token}”`,
-        key: `${name}-${row}`,
+        name: `${title} of “${trace.tokens(state.stack)[position]}”`,
+        key: `${name}-${position}`,
       });
     });
-  });
+  }
 }
 
 /**
  * One block for all tokens: inside, who looks at whom.
  * @param {ViewContext} context
+ * @param {Plan} plan
  * @param {Attention} attention
  * @param {number} x
- * @param {number} height
  */
-function drawMixing(context, attention, x, height) {
+function drawMixing(context, plan, attention, x) {
   const {trace, state, theme} = context;
   const picture = context.picture("");
   const {soft, strong} = shades("z", theme);
   const {stack, layer} = state;
-  const title = attention === "self_attention" ? "self-attention" : "enc-dec attention";
-  label(picture, {x: x + BLOCK / 2, y: 34, text: title, size: 14, bold: true, anchor: "middle"});
-  label(picture, {x: x + BLOCK / 2, y: 51, text: "mixes tokens", size: 12, quiet: true, anchor: "middle"});
-  const area = {x, y: TOP, width: BLOCK, height};
+  const isSelf = attention === "self_attention";
+  const height = plan.count * ROW;
+  const middle = x + plan.block / 2;
+  label(picture, {x: middle, y: 34, text: isSelf ? "self-attention" : "enc-dec att.", size: 14, bold: true, anchor: "middle"});
+  const remark = isSelf ? "mixes tokens" : "mixes in the source";
+  label(picture, {x: middle, y: 51, text: remark, size: 12, quiet: true, anchor: "middle"});
+  const area = {x, y: TOP, width: plan.block, height};
   const group = picture.group({}, () => {
     picture.add(shape("rect", {...area, rx: 10, fill: soft, stroke: strong, "stroke-width": 1.5}), area);
   });
@@ -214,21 +237,25 @@ function drawMixing(context, attention, x, height) {
     onpick: () => context.go("attention", {sublayer: attention}),
     key: `mixing-${attention}`,
   });
-  const keys = trace.keyTokens(stack, attention).length;
-  const queries = trace.tokens(stack).length;
   /** @type {{from: number, to: number, weight: number, colour: string}[]} */
   const links = [];
-  for (let to = 0; to < queries; to++) {
-    meanWeights(context, attention, to).forEach((weight, from) => {
-      const own = to === state.token;
-      links.push({from, to, weight: own ? weight : weight * 0.3, colour: own ? strong : shades("neutral", theme).strong});
+  for (let row = 0; row < plan.count; row++) {
+    const isChosen = plan.first + row === state.token;
+    meanWeights(context, attention, plan.first + row).forEach((weight, from) => {
+      const colour = isChosen ? strong : shades("neutral", theme).strong;
+      links.push({from, to: row, weight: isChosen ? weight : weight * 0.3, colour});
     });
   }
+  const keys = trace.keyTokens(stack, attention).length;
   lines(picture, {
     left: x + 6,
-    right: x + BLOCK - 6,
-    leftY: (key) => TOP + ((key + 0.5) * height) / keys,
-    rightY: (query) => TOP + (query + 0.5) * ROW,
+    right: x + plan.block - 6,
+    // The source has no rows here: its tokens are spread over the height. Keys beyond the rows come from the edge.
+    leftY: (key) =>
+      isSelf
+        ? TOP + Math.max(0, Math.min(height, (key - plan.first + 0.5) * ROW))
+        : TOP + ((key + 0.5) * height) / keys,
+    rightY: (row) => TOP + (row + 0.5) * ROW,
     links,
   }).setAttribute("pointer-events", "none");
 }
@@ -236,23 +263,25 @@ function drawMixing(context, attention, x, height) {
 /**
  * The same network for every token, each alone.
  * @param {ViewContext} context
+ * @param {Plan} plan
  * @param {number} x
  */
-function drawThinking(context, x) {
+function drawThinking(context, plan, x) {
   const {trace, state} = context;
   const picture = context.picture("");
-  label(picture, {x: x + THINK / 2, y: 34, text: "feed-forward", size: 14, bold: true, anchor: "middle"});
-  label(picture, {x: x + THINK / 2, y: 51, text: "each token alone", size: 12, quiet: true, anchor: "middle"});
-  trace.tokens(state.stack).forEach((_, row) => {
+  const middle = x + plan.think / 2;
+  label(picture, {x: middle, y: 34, text: "feed-forward", size: 14, bold: true, anchor: "middle"});
+  label(picture, {x: middle, y: 51, text: "each alone", size: 12, quiet: true, anchor: "middle"});
+  for (let row = 0; row < plan.count; row++) {
     box(picture, {
       x,
       y: TOP + row * ROW + 4,
-      width: THINK,
+      width: plan.think,
       height: ROW - 8,
       text: `${trace.config.d_model} → ${trace.config.d_ff}`,
       size: 12,
       meaning: "r",
-      current: row === state.token,
+      current: plan.first + row === state.token,
     });
-  });
+  }
 }

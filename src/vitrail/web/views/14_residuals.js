@@ -144,7 +144,7 @@ function drawStacks(context, top) {
   const space = 20;
   const heights = stacks.map((stack) => layersShown(context, stack).length * (layerHeight(trace, stack, true) + space));
   const bottom = top + 44 + Math.max(...heights);
-  label(picture, {x: 0, y: top + 8, text: "The dotted lines through the stacks", size: 16, bold: true});
+  label(picture, {x: 0, y: top + 8, text: both ? "The dotted lines through the stacks" : "The dotted lines", size: 16, bold: true});
   let memoryStart = 0;
   stacks.forEach((stack, index) => {
     const x = index * (width + between);

@@ -18,6 +18,7 @@ export function repaint(context, paint) {
     picture.node.replaceChildren(picture.description);
     picture.right = 0;
     picture.bottom = 0;
+    picture.cells = 0;
   }
   paint();
   picture?.finish();
