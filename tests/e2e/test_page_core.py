@@ -13,8 +13,9 @@ from math import inf
 
 import numpy as np
 import pytest
-from page_fixtures import make_trace
+from page_fixtures import leave_pictures, make_trace, number, point_at
 
+from vitrail.config import DecodeConfig
 from vitrail.trace import Trace
 
 HOSTILE = '<img src=x onerror="document.title=1">&lt;</script><script>document.title=2</script>"\'`${1}'
@@ -26,27 +27,40 @@ def paper():
     return make_trace(norm="post", positions="sinusoidal", heads_off={"decoder.0.cross_attention": [1]}, kv_heads=2)
 
 
-def point_at(page, key, row, column, shape):
-    """Put the pointer on one cell of a grid, and give the lines of the tooltip."""
-    area = page.locator(f'[data-key="{key}"] .reading-area')
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    page.mouse.move(
-        box["x"] + box["width"] * (column + 0.5) / shape[1], box["y"] + box["height"] * (row + 0.5) / shape[0]
-    )
-    return page.locator(".tooltip").inner_text().split("\n")
+def each_view(page):
+    """Go through the guide from the first view to the last."""
+    entries = page.locator(".guide-entry")
+    for place in range(entries.count()):
+        entries.nth(place).click()
+        yield page.locator("h1").inner_text()
 
 
-def number(text):
-    return float(text.replace("−", "-").replace("-∞", "-inf").replace(",", ""))
-
-
-def leave_pictures(open_page, trace, place, screenshots, name):
-    for look in ("light", "dark", "phone"):
-        page = open_page(trace, place, look)
-        width = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        assert width[0] <= width[1], "the page itself never scrolls sideways"
-        page.screenshot(path=screenshots / f"{name}-{look}.png", full_page=True)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"norm": "post", "positions": "rope", "kv_heads": 1, "activation": "gelu", "tie_embeddings": "none"},
+        {"norm": "pre", "positions": "relative", "bias": False, "encoder_layers": 1, "decoder_layers": 3},
+        {"positions": "learned", "output_bias": True, "embedding_scale": False, "tie_embeddings": "target"},
+        {"positions": "sinusoidal-concat", "heads": 2, "kv_heads": 2, "d_k": 10, "activation": "silu"},
+        {"decode": DecodeConfig(sample=True, top_beams=2, max_extra=2), "reference": "le chat", "encoder_layers": 3},
+        {"decode": DecodeConfig(beam_size=1, max_extra=1), "heads_off": {"encoder.0.self_attention": [0, 1, 2, 3]}},
+    ],
+    ids=lambda settings: "-".join(str(value) for value in settings.values() if isinstance(value, str)) or "search",
+)
+def test_every_view_shows_every_kind_of_model(open_page, settings):
+    page = open_page(make_trace(**{"reference": "the cat", **settings}))
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    for _ in ("encoder", "decoder"):
+        for view in each_view(page):
+            assert page.locator(".problem").count() == 0, (view, page.locator(".problem").all_inner_texts())
+            assert page.locator(".prose").inner_text().strip(), view
+            for picture in page.locator("main svg.picture").all():
+                assert picture.get_attribute("aria-label"), view
+                assert picture.locator("desc").first.text_content(), f"{view} has no words for those who cannot see it"
+        # Once more from a sub-layer of the decoder.
+        page.get_by_role("button", name="decoder layer 0, enc-dec attention").click()
+    assert not [address for address in asked if not address.startswith(("data:", "blob:"))]
 
 
 def test_black_box(open_page, street, screenshots):
@@ -287,15 +301,16 @@ def test_hostile_text_is_text(open_page, street):
             document[side][key] = [HOSTILE] * len(document[side][key])
     document["vocabulary"] = [HOSTILE] * len(document["vocabulary"])
     trace = Trace(document)
-    for view in ("black-box", "stacks", "layer", "embeddings", "paths", "residuals"):
-        page = open_page(trace, f"view={view}&token=2")
+    page = open_page(trace, "token=2")
+    for view in each_view(page):
         assert page.locator("img, #vitrail script").count() == 0, view
         assert HOSTILE in page.locator("header").inner_text()
         assert HOSTILE in page.title()
-        with page.expect_download() as download:
-            page.get_by_role("button", name="SVG").click()
-        tree = ElementTree.parse(download.value.path())
-        assert not [node for node in tree.iter() if node.tag.endswith(("script", "img", "foreignObject"))]
+    page.get_by_role("button", name="Embeddings").first.click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="SVG").click()
+    tree = ElementTree.parse(download.value.path())
+    assert not [node for node in tree.iter() if node.tag.endswith(("script", "img", "foreignObject"))]
 
 
 def test_nonsense_in_the_address_shows_the_nearest_place(open_page, street):
