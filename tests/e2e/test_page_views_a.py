@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from page_fixtures import leave_pictures, make_trace, number, point_at
 
+pytestmark = pytest.mark.slow  # minutes of a browser: `make test-all`
+
 VIEWS = (
     "positions",
     "attention",
@@ -64,7 +66,7 @@ def test_the_layout_of_positions_can_be_switched(open_page, street):
     # The post's four numbers for position 1: sin 1, sin 0.0001, cos 1, cos 0.0001.
     for column, value in enumerate((np.sin(1), np.sin(1e-4), np.cos(1), np.cos(1e-4))):
         assert number(point_at(page, "example", 1, column, (5, 4))[1]) == pytest.approx(value, rel=1e-6)
-    assert "if it had this layout" in page.locator(".picture").text_content()
+    assert "if it had this layout" in page.locator(".figure .picture").text_content()
 
 
 def test_positions_of_models_that_add_none(open_page, rotary, relative, screenshots):
@@ -145,7 +147,7 @@ def test_score(open_page, street, screenshots):
     page.mouse.move(0, 0)
     # Term by term: what is written in the cells adds up to what is written below them.
     q, k = (street[f"encoder.0.self_attention.{name}"] for name in "qk")
-    texts = [number(text) for text in page.locator(".terms .wrapped-vector").nth(2).locator("text").all_inner_texts()]
+    texts = [number(text) for text in page.locator(".terms .wrapped-vector").nth(2).locator("text").all_text_contents()]
     assert texts == pytest.approx(list(q[1, IT] * k[1, 2]), abs=0.0101)
     assert sum(texts) == pytest.approx(number(f"{scores[1, IT, 2]:.2f}"), abs=1e-9)
     leave_pictures(open_page, street, "view=score", screenshots, "09-score")
@@ -156,7 +158,7 @@ def test_score_of_content_and_position(open_page, relative, screenshots):
     content, position = (
         relative[f"encoder.0.self_attention.scores_{part}"][1, IT, 2] for part in ("content", "position")
     )
-    said = page.locator(".terms text").last.inner_text()
+    said = page.locator(".terms text").last.text_content()
     a, b, total = numbers_in(said)
     assert (a, b, total) == pytest.approx((content, position, content + position), abs=0.0101)
     assert a + b == pytest.approx(total, abs=1e-9)
@@ -186,7 +188,7 @@ def test_softmax_hides_the_future(open_page, street):
 
 def columns_of_numbers(page):
     """The numbers that stand below each other in the picture, by where they stand."""
-    found = page.locator(".picture text.numeric:not(.quiet)").evaluate_all(
+    found = page.locator(".figure .picture text.numeric:not(.quiet)").evaluate_all(
         "all => all.map((one) => [one.getAttribute('x'), one.textContent])"
     )
     columns = {}
@@ -243,7 +245,7 @@ def test_heads(open_page, street, rotary, screenshots):
     page.locator('[data-key="head-2"]').press("Enter")
     assert page.locator("h1").inner_text() == "What a word looks at"
     page = open_page(rotary, "view=heads")
-    assert "switched off: Z is 0" in page.locator(".picture").text_content()
+    assert "switched off: Z is 0" in page.locator(".figure .picture").text_content()
     leave_pictures(open_page, street, "view=heads", screenshots, "13-heads")
     leave_pictures(open_page, street, "view=heads&heads-as=recap", screenshots, "13-heads-recap")
 
@@ -276,11 +278,11 @@ def test_a_head_is_switched_off_and_the_sentence_translated_again(browser, scree
         assert " ".join(make_trace().document["target"]["tokens"]) in rows[0]
         assert " ".join(trace.document["target"]["tokens"]) in rows[1]
         assert "decoder.1.cross_attention 2" in rows[1]
-        assert "switched off: Z is 0" in page.locator(".picture").text_content()
+        assert "switched off: Z is 0" in page.locator(".figure .picture").text_content()
         page.screenshot(path=screenshots / "13-heads-studio.png", full_page=True)
         page.get_by_role("button", name="all on again").click()
         page.locator(".before-and-now").wait_for()
-        page.wait_for_function("!document.querySelector('.picture').textContent.includes('switched off')")
+        page.wait_for_function("!document.querySelector('.figure .picture').textContent.includes('switched off')")
     finally:
         page.close()
 
@@ -301,7 +303,7 @@ def test_every_option_has_every_picture(open_page, positions, kv_heads):
             page.evaluate("hash => { location.hash = hash; }", f"view={view}{place}&token=2&head=3")
             page.wait_for_function("view => location.hash.includes(view)", arg=view.split("&")[0])
             assert page.locator(".problem").count() == 0, (view, place)
-            assert page.locator(".picture desc").last.text_content()
+            assert page.locator(".figure .picture desc").text_content()
 
 
 def test_weights_that_were_left_out_are_said_to_be(open_page, street):
@@ -311,5 +313,7 @@ def test_weights_that_were_left_out_are_said_to_be(open_page, street):
     page = open_page(type(street).from_dict(document), "view=query-key-value")
     for view in ("query-key-value", "matrices", "heads"):
         page.evaluate("hash => { location.hash = hash; }", f"view={view}")
-        page.wait_for_function("view => document.querySelector('.picture')?.textContent.includes('not in this file')")
+        page.wait_for_function(
+            "view => document.querySelector('.figure .picture')?.textContent.includes('not in this file')"
+        )
         assert page.locator(".problem").count() == 0

@@ -136,6 +136,7 @@ test("pieces are grouped into words, specials stay alone, and shares still sum t
   const groups = groupWords(tokens, words);
   assert.deepEqual(groups.map(({text}) => text), ["<2fr>", "unbelievable", "it", "<eos>"]);
   assert.deepEqual(groups.flatMap((group) => group.tokens), [0, 1, 2, 3, 4, 5]);
+  assert.equal(groupWords(["▁<0x43>", "<0xC3>", "<0xA9>"], [0, 0, 0])[0].text, "Cé"); // bytes of one letter
   assert.ok(hasPieces(words) && !hasPieces([-1, 0, 1, -1, -1]));
   const weights = tokens.map(() => {
     const row = vector(6).map(Math.exp);

@@ -299,16 +299,17 @@ function drawExample(context, layout, y) {
   const {trace, state, room} = context;
   const picture = context.picture("");
   const tokens = trace.tokens(state.stack);
+  const isNarrow = room < 600;
   const shown = [...new Set([0, 1, 2, 3, state.token])].filter((token) => token < tokens.length).sort((a, b) => a - b);
-  label(picture, {x: 0, y: y + 16, text: `worked out with four dimensions, ${LAYOUTS[layout].short}`, bold: true, size: 15});
+  label(picture, {x: 0, y: y + 16, text: `worked out with four dimensions${isNarrow ? "" : `, ${LAYOUTS[layout].short}`}`, bold: true, size: 15});
   const names = shown.map((token) => `${tokens[token]}  ${token}`);
-  const left = Math.min(room < 600 ? 90 : 140, Math.max(...names.map((name) => textWidth(name, 14, true)))) + 12;
+  const left = Math.min(isNarrow ? 70 : 140, Math.max(...names.map((name) => textWidth(name, 14, true)))) + 12;
   const cellWidth = Math.min(150, (room - left) / 4);
   const top = y + 56;
   const table = shown.map((token) => sinusoid(layout, token, 4));
   for (let column = 0; column < 4; column++) {
-    const text = wave(layout, column, 4).replace("position", room < 600 ? "p" : "position").replace(" / 1)", ")");
-    label(picture, {x: left + (column + 0.5) * cellWidth, y: top - 8, text: text.replace(" / ", "/"), size: room < 600 ? 10 : 13, anchor: "middle", quiet: true});
+    const text = wave(layout, column, 4).replace("position", isNarrow ? "p" : "position").replace(" / 1)", ")");
+    label(picture, {x: left + (column + 0.5) * cellWidth, y: top - 8, text: text.replace(" / ", "/"), size: isNarrow ? 10 : 13, anchor: "middle", quiet: true});
   }
   const box = {x: left, y: top, width: 4 * cellWidth, height: shown.length * 32};
   rowLabels(picture, {box, names, width: left - 12, current: shown.indexOf(state.token)});
@@ -320,7 +321,7 @@ function drawExample(context, layout, y) {
     cellHeight: 32,
     value: (row, column) => table[row][column],
     name: "four-dimensional example",
-    digits: 4,
+    digits: isNarrow ? 2 : 4,
     largest: 1,
     key: "example",
     describe: (row, column) => [

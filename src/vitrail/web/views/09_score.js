@@ -136,9 +136,10 @@ function scoreColumns(parts, scores, left, room, isWide) {
   if (!parts.isRelative || !isWide) return [{title: "score", values: scores, right: isWide ? room - 4 : left + 56}];
   const content = parts.array("scores_content").row(parts.head, parts.token);
   const position = parts.array("scores_position").row(parts.head, parts.token);
+  const pairs = Array.from(scores, (score, key) => addsUp([content[key], position[key]], score, DIGITS));
   return [
-    {title: "content", values: content, right: left + 62},
-    {title: "+ position", values: position, right: left + 148},
+    {title: "content", values: Float32Array.from(pairs, ([part]) => part), right: left + 62},
+    {title: "+ position", values: Float32Array.from(pairs, ([, part]) => part), right: left + 148},
     {title: "= score", values: scores, right: room - 4},
   ];
 }

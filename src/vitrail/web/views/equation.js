@@ -100,6 +100,6 @@ export function missing(picture, {x, y, width, height, meaning = "neutral", text
   const {strong} = shades(meaning, picture.theme);
   const box = {x, y, width, height};
   picture.add(shape("rect", {...box, rx: 4, fill: "none", stroke: strong, "stroke-dasharray": "5 4"}), box);
-  const shown = fitText(text, width - 6, 12);
+  const shown = textWidth(text, 12) <= width - 6 ? text : fitText("not here", width - 6, 12);
   label(picture, {x: x + width / 2, y: y + height / 2 + 4, text: shown, size: 12, quiet: true, anchor: "middle"});
 }

@@ -20,8 +20,20 @@ export function groupWords(tokens, words) {
       last.text += token;
     } else groups.push({text: token, tokens: [index]});
   });
-  for (const group of groups) group.text = group.text.replace(/^▁/, "") || group.text;
+  for (const group of groups) group.text = written(group.text);
   return groups;
+}
+
+/**
+ * Pieces as people write them: without the mark of a space, and bytes as the letters that they stand for.
+ * @param {string} pieces
+ */
+function written(pieces) {
+  const letters = pieces.replace(/(<0x[0-9A-F]{2}>)+/g, (run) => {
+    const bytes = Array.from(run.matchAll(/0x(..)/g), ([, digits]) => parseInt(digits, 16));
+    return new TextDecoder().decode(new Uint8Array(bytes));
+  });
+  return letters.replace(/^▁/, "") || pieces;
 }
 
 /**
