@@ -12,6 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
+pytestmark = pytest.mark.slow  # minutes of a browser: `make test-all`
+
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+)/)\?token=([\w-]+)")
 
 
