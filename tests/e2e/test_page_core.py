@@ -471,6 +471,10 @@ def test_a_link_into_the_studio_asks_for_the_same(browser, studio):
         page.goto(f"http://127.0.0.1:{studio.server_port}/?token=t#{place}")
         page.locator("html[data-verified=ok]").wait_for(state="attached")
         assert page.locator("h1").inner_text() == "Each token on its own path"
+        assert "beam_size = 2" in page.locator(".what-if").inner_text()
+        page.get_by_role("button", name="Undo all").click()
+        page.locator(".what-if", has_text="beam_size").wait_for(state="detached")
+    assert studio.asked[1][1] == {**studio.asked[0][1], "decode": {}, "heads_off": {}}
     _, body, _ = studio.asked[0]
     assert body["decode"] == {"beam_size": 2}
     assert body["heads_off"] == {"decoder.0.cross_attention": [1]}

@@ -9,6 +9,7 @@ import {nextCell} from "../../src/vitrail/web/draw/reading.js";
 import {partsOfLayer} from "../../src/vitrail/web/draw/layer.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
 import {StudioSource} from "../../src/vitrail/web/source.js";
+import {changesMade} from "../../src/vitrail/web/shell/what_if.js";
 import {VIEWS, viewOf} from "../../src/vitrail/web/views.js";
 
 const PICKERS = ["attention", "stack", "sublayer", "layer", "head", "token", "step"];
@@ -34,6 +35,19 @@ test("every picker has exactly one choice pressed in every state, and each choic
 test("a head that is switched off says so", () => {
   const {choices} = choicesOf("head", trace, {...BEGINNING}, "dark");
   assert.deepEqual(choices.map((choice) => choice.off), [false, true, false, false]);
+});
+
+test("a what-if is told in words, and nothing is said of a translation as the model makes it", () => {
+  assert.deepEqual(changesMade(readTrace(makeTrace()), null), []);
+  const changed = readTrace(makeTrace({heads_off: {"encoder.0.self_attention": [1], "decoder.1.cross_attention": [0, 3]}}));
+  changed.whatIf.prefix = "la rue";
+  const request = {model: "m", text: "t", to: null, decode: {beam_size: 3}, prefix: "", heads_off: {}, reference: ""};
+  assert.deepEqual(changesMade(changed, request), [
+    "head 1 of encoder.0.self_attention off",
+    "heads 0, 3 of decoder.1.cross_attention off",
+    "must begin with “la rue”",
+    "beam_size = 3",
+  ]);
 });
 
 test("arrow keys stay within a row of choices", () => {

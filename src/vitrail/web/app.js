@@ -19,6 +19,7 @@ import {sentenceLine} from "./shell/header.js";
 import {modelMap} from "./shell/map.js";
 import {pickerRow} from "./shell/pickers.js";
 import {startPage} from "./shell/start.js";
+import {whatIfLine} from "./shell/what_if.js";
 
 /**
  * @typedef {import("./trace.js").Trace} Trace
@@ -226,6 +227,7 @@ class App {
     }
     const pickers = view.pickers.map((picker) => pickerRow(picker, {trace, state, theme, update}));
     return [
+      whatIfLine(trace, context.request, context.translate),
       element("p", {class: "view-number"}, String(view.row)),
       element("h1", {class: "view-title"}, view.title),
       context.prose,

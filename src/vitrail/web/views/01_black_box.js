@@ -20,9 +20,10 @@ export const blackBoxView = {
     context.say`A translator takes a sentence and gives back another. You gave ${trace.model.name} the words
       ${`“${trace.source.text}”`}, and it answered ${`“${trace.target.text}”`}.`;
     if (result) {
-      const certainty = Math.exp(result.log_probs.reduce((sum, value) => sum + value, 0));
-      context.say`Of all sentences it could have written it gives this one a probability of ${percent(certainty)}
-        (a score of ${decimal(result.score, 3)} for each word, on a logarithmic scale). The next pictures open the box.`;
+      const total = result.log_probs.reduce((sum, value) => sum + value, 0);
+      context.say`Of all sentences it could have written it gives this one a probability of ${percent(Math.exp(total))}
+        (a log-probability of ${decimal(total, 2)}; divided for its length, a score of ${decimal(result.score, 3)}). The next
+        pictures open the box.`;
     }
     if (context.translate && context.request) {
       context.controls(sentenceForm({models: context.models, request: context.request, translate: context.translate}));
