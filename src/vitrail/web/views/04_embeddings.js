@@ -55,7 +55,7 @@ function draw(context, tokens, ids) {
   picture.describe(
     `${rows} tokens, each with ${columns} numbers between ${precise(least)} and ${precise(most)}: ${tokens.join(", ")}.`,
   );
-  const names = tokens.map((token, index) => `${token}  ${ids[index]}`);
+  const names = tokens.map((token, index) => `${token} · ${ids[index]}`);
   const left = Math.min(190, Math.max(...names.map((text) => textWidth(text, 15, true)))) + 12;
   const width = Math.max(320, context.room - left);
 
