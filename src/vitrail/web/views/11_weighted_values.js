@@ -110,7 +110,7 @@ function draw(context, parts, weights) {
   const numberLeft = isWide ? left + stripWidth + 16 : left;
   const cellWidth = isWide ? 58 : Math.floor((room - left) / inNumbers.count);
 
-  context.controls(inNumbers.picker);
+  if (inNumbers.count < d_k) context.controls(inNumbers.picker);
   const top = 34;
   label(picture, {x: weightLeft + 50, y: 22, text: "share", size: 13, bold: true, anchor: "end"});
   if (isWide) label(picture, {x: left, y: 22, text: "share × v, all numbers", size: 13, bold: true, meaning: "v"});
