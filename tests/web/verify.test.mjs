@@ -4,7 +4,8 @@ import test from "node:test";
 import {alter, makeTrace, OPTIONS, randomNumbers} from "./make_trace.mjs";
 import {readTrace} from "../../src/vitrail/web/trace.js";
 import {reportWords} from "../../src/vitrail/web/shell/badge.js";
-import {rowDifference, TOLERANCE, verifyNow} from "../../src/vitrail/web/verify.js";
+import {rowDifference, TOLERANCE} from "../../src/vitrail/web/verify/tally.js";
+import {verifyNow} from "../../src/vitrail/web/verify.js";
 
 /** One model of every kind. */
 const KINDS = [
