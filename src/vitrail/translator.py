@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import ValidationError
 
@@ -20,13 +20,25 @@ if TYPE_CHECKING:
     from vitrail.decode import Hypothesis, SearchListener
     from vitrail.explain import Explanation
     from vitrail.model import Transformer
-    from vitrail.trace import Trace
+    from vitrail.trace import Trace, TraceOptions
 
 MAX_SOURCE = 1024  # tokens; a longer line is cut, with a warning
 CHUNK = 1024  # sentences that a stream holds at a time: enough to sort them by length
 
 Report = Callable[[str, int, int | None], None]
 OnUnknown = Literal["error", "skip"]
+
+
+class TranslateOptions(TypedDict, total=False):
+    """What `Translator.translate` takes beside the text, which says what each means."""
+
+    to: str | None
+    beam_size: int | None
+    top_beams: int | None
+    decode: DecodeConfig | None
+    prefix: str
+    on_unknown: OnUnknown
+    report: Report | None
 
 
 @dataclass(frozen=True)
@@ -94,30 +106,10 @@ class Translator:
         return self.tokenizers.languages
 
     @overload
-    def translate(
-        self,
-        text: str,
-        *,
-        to: str | None = None,
-        beam_size: int | None = None,
-        top_beams: int | None = None,
-        decode: DecodeConfig | None = None,
-        prefix: str = "",
-        on_unknown: OnUnknown = "error",
-        report: Report | None = None,
-    ) -> Translation: ...
+    def translate(self, text: str, **options: Unpack[TranslateOptions]) -> Translation: ...
     @overload
     def translate(
-        self,
-        text: list[str] | tuple[str, ...],
-        *,
-        to: str | None = None,
-        beam_size: int | None = None,
-        top_beams: int | None = None,
-        decode: DecodeConfig | None = None,
-        prefix: str = "",
-        on_unknown: OnUnknown = "error",
-        report: Report | None = None,
+        self, text: list[str] | tuple[str, ...], **options: Unpack[TranslateOptions]
     ) -> list[Translation]: ...
     def translate(
         self,
@@ -184,63 +176,22 @@ class Translator:
         found = score_all(self.model, rows, wanted, self.config, report=report)
         return [sum(hypothesis.log_probs) for hypothesis in found]
 
-    def trace(
-        self,
-        text: str,
-        *,
-        to: str | None = None,
-        decode: DecodeConfig | None = None,
-        prefix: str = "",
-        heads_off: Mapping[str, Iterable[int]] | None = None,
-        reference: str | None = None,
-        layers: Sequence[str] | None = None,
-        max_mb: float = 4.0,
-    ) -> Trace:
+    def trace(self, text: str, **options: Unpack[TraceOptions]) -> Trace:
         """Translate a sentence and keep everything that led to it: `trace["encoder.0.self_attention.weights"]`.
 
-        `heads_off` switches heads off, {"decoder.0.cross_attention": [0, 3]}; `reference` is a translation to compare
-        with; `layers` are those whose weights are included (unset: as many as keep the trace below `max_mb`).
+        Options: `to`, `decode` and `prefix` as in `translate`; `heads_off` switches heads off,
+        {"decoder.0.cross_attention": [0, 3]}; `reference` is a translation to compare with; `layers` are those whose
+        weights are included, ["encoder.0", "output"] (unset: as many as keep the trace below `max_mb`).
         """
         from vitrail.trace import record  # with `explain`, an exception to the order of the house: ARCHITECTURE.md
 
-        return record(
-            self,
-            text,
-            to=to,
-            decode=decode,
-            prefix=prefix,
-            heads_off=heads_off,
-            reference=reference,
-            layers=layers,
-            max_mb=max_mb,
-        )
+        return record(self, text, **options)
 
-    def explain(
-        self,
-        text: str,
-        *,
-        to: str | None = None,
-        decode: DecodeConfig | None = None,
-        prefix: str = "",
-        heads_off: Mapping[str, Iterable[int]] | None = None,
-        reference: str | None = None,
-        layers: Sequence[str] | None = None,
-        max_mb: float = 4.0,
-    ) -> Explanation:
+    def explain(self, text: str, **options: Unpack[TraceOptions]) -> Explanation:
         """A sentence's trace as a page: a notebook shows it, `.save("page.html")` writes it. Options: see `trace`."""
         from vitrail.explain import explain
 
-        return explain(
-            self,
-            text,
-            to=to,
-            decode=decode,
-            prefix=prefix,
-            heads_off=heads_off,
-            reference=reference,
-            layers=layers,
-            max_mb=max_mb,
-        )
+        return explain(self, text, **options)
 
     def without_heads(self, heads_off: Mapping[str, Iterable[int]]) -> Translator:
         """The same translator with some attention heads switched off: `{"decoder.0.cross_attention": [0, 3]}`."""

@@ -48,6 +48,16 @@ def explain(model, monkeypatch, capsys):
     return run
 
 
+def test_a_page_that_would_be_too_large_says_what_it_leaves_out(explain, tmp_path, monkeypatch):
+    monkeypatch.setattr("vitrail.explain.explanation.PAGE_MB", 0.0)
+    out = tmp_path / "page.html"
+    code, _, said = explain("a b c", "--to", "fr", "--out", out, "--max-mb", "0.001")
+    assert code == 0
+    assert "encoder.0, decoder.0, decoder.1" in said and "--layers encoder.0" in said
+    kept = explain("a b c", "--to", "fr", "--out", out, "--max-mb", "0.001", "--layers", "encoder.0")[2]
+    assert "of decoder.0, decoder.1" in kept
+
+
 def test_it_writes_one_page_and_says_where_and_how_large(explain, tmp_path):
     out = tmp_path / "page.html"
     code, said, _ = explain("a b c", "--to", "fr", "--out", out)

@@ -317,6 +317,26 @@ def test_the_weights_of_a_layer_are_the_models(client, runs):
     assert all(answer[name]["shape"] == list(held[name].shape) for name in names)
 
 
+def test_what_was_left_out_of_a_long_trace_can_be_asked_for(runs, monkeypatch):
+    monkeypatch.setattr("vitrail.serve.recent.SENT_MB", 0.0)
+    monkeypatch.setattr("vitrail.trace.record.fitting_parts", lambda model, room: [])  # as in a large model
+    client = client_of(runs)
+    traces = [ask(client, text=text).json() for text in ("a1 b1 c1", "a2 b2", "a1")]
+    sent, wanted = traces[1], load(runs / "first").trace("a2 b2")
+    left_out = [part for part in ("encoder.0", "decoder.0", "output") if part not in sent["inside_of"]]
+    assert left_out
+    found = Trace.from_dict(sent)
+    for part in left_out:
+        answer = client.post("/api/inside", json={"trace": sent["id"], "layer": part})
+        assert answer.status_code == 200, answer.text
+        found = Trace.from_dict({**sent, "arrays": {**found.to_dict()["arrays"], **answer.json()["arrays"]}})
+    assert set(found.names()) == set(wanted.names())
+    for name in wanted.names():
+        np.testing.assert_array_equal(found[name], wanted[name])
+    refused(client.post("/api/inside", json={"trace": sent["id"], "layer": "encoder.7"}), 400, "encoder.7")
+    refused(client.post("/api/inside", json={"trace": traces[0]["id"], "layer": "encoder.0"}), 404, "again")
+
+
 def test_a_run_is_told_once_and_again_when_it_goes_on(runs, tmp_path):
     shutil.copytree(runs / "first", tmp_path / "run")
     client = client_of(tmp_path / "run")

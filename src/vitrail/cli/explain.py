@@ -31,6 +31,7 @@ def explain(
     reference: Annotated[str | None, typer.Option(help="A translation to compare with, for the loss.")] = None,
 ) -> None:
     """Translate a sentence and write a page that shows every step: it needs no network and can be mailed."""
+    from vitrail.explain import Explanation
     from vitrail.translator import change_settings, load
 
     translator = load(model)
@@ -54,6 +55,12 @@ def explain(
     size = out.stat().st_size / 1e6
     if chosen is None and size > max_mb:
         print(f"note: without the weights of any layer the file has more than {max_mb:g} MB", file=sys.stderr)
+    if isinstance(made, Explanation) and made.left_out:
+        print(
+            f"note: the sentence is long; of {', '.join(made.left_out)} the page holds only where the heads look and "
+            f"what comes out (--layers {made.left_out[0]} keeps one whole, --max-mb 1000 all of them)",
+            file=sys.stderr,
+        )
     print(f"{out} ({size:.1f} MB)")
 
 

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from vitrail.config import DecodeConfig
 from vitrail.explain.notebook import Explanation
 from vitrail.explain.page import page_size
-from vitrail.trace import record
+from vitrail.trace import TraceOptions, record
+from vitrail.trace.lighter import PAGE_MB
 from vitrail.trace.record import MAX_MB
 
 if TYPE_CHECKING:
     from vitrail.translator import Translator
 
 
-def explain(
-    translator: Translator,
-    text: str,
-    *,
-    to: str | None = None,
-    decode: DecodeConfig | None = None,
-    prefix: str = "",
-    heads_off: Mapping[str, Iterable[int]] | None = None,
-    reference: str | None = None,
-    layers: Sequence[str] | None = None,
-    max_mb: float = MAX_MB,
-) -> Explanation:
+def explain(translator: Translator, text: str, **options: Unpack[TraceOptions]) -> Explanation:
     """Translate a sentence and explain how: `record` says what the options mean, `max_mb` is of the whole page."""
-    trace = record(
-        translator,
-        text,
-        to=to,
-        decode=decode,
-        prefix=prefix,
-        heads_off=heads_off,
-        reference=reference,
-        layers=layers,
-        max_mb=max_mb - page_size() / 1e6,
-    )
-    return Explanation(trace)
+    max_mb = options.get("max_mb", MAX_MB)
+    options["max_mb"] = max_mb - page_size() / 1e6
+    trace = record(translator, text, **options)
+    return Explanation(trace, max_mb=max(max_mb, PAGE_MB))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Collection
+from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
 
-from vitrail.explain.page import page_of
+from vitrail.explain.page import page_of, page_size
 from vitrail.storage import new_file
 from vitrail.trace import Trace
+from vitrail.trace.lighter import PAGE_MB, left_out, lighter
 
 HEIGHT = 760  # pixels
 
@@ -17,15 +19,26 @@ HEIGHT = 760  # pixels
 class Explanation:
     """A translation to look into: displayed by a notebook, or saved as one HTML file."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *, max_mb: float = PAGE_MB) -> None:
         self.trace = trace
+        self.max_mb = max_mb  # of the page: beyond, the insides of some layers are left out
 
     def __repr__(self) -> str:
         return f"{self.trace.source} → {self.trace.text}   (a picture in a notebook; .save('page.html') for a browser)"
 
+    @property
+    def left_out(self) -> list[str]:
+        """The layers whose insides are not in the page, because the sentence is long."""
+        return left_out(self.shown)
+
+    @cached_property
+    def shown(self) -> Trace:
+        """The trace as the page has it."""
+        return lighter(self.trace, self.max_mb - page_size() / 1e6)
+
     def html(self) -> str:
         """The stand-alone page."""
-        return page_of(self.trace)
+        return page_of(self.shown)
 
     def save(self, path: str | Path) -> Path:
         """Write the stand-alone page to a file, whole or not at all."""

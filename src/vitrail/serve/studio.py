@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from vitrail.errors import DecodeError, TextError, VitrailError
 from vitrail.serve.guard import Guard, problem
+from vitrail.serve.recent import Recent, UnknownTraceError
 from vitrail.serve.shelf import Shelf, UnknownModelError
 from vitrail.trace.format import encode_array
 from vitrail.trace.probes import PROBES, read_probes
@@ -25,6 +26,7 @@ from vitrail.trace.run import LOG, read_run
 
 if TYPE_CHECKING:
     from vitrail.config import DecodeConfig
+    from vitrail.trace import Trace
     from vitrail.translator import Translator
 
 MAX_TEXT = 2000  # characters
@@ -55,6 +57,13 @@ class TraceAsked(Asked):
     reference: Text = ""
 
 
+class InsideAsked(Asked):
+    """A layer of a trace that was sent without it."""
+
+    trace: Name
+    layer: Name
+
+
 class WeightsAsked(Asked):
     """A layer of a model."""
 
@@ -65,7 +74,7 @@ class WeightsAsked(Asked):
 def studio(shelf: Shelf, *, port: int, token: str) -> ASGIApp:
     """The studio as an application that answers on this port to whoever has the token."""
     app = FastAPI(title="Vitrail studio", openapi_url=None, docs_url=None, redoc_url=None)
-    viewer = _viewer_files()
+    viewer, recent = _viewer_files(), Recent()
 
     @app.get("/api/models")
     def models() -> Response:
@@ -74,7 +83,13 @@ def studio(shelf: Shelf, *, port: int, token: str) -> ASGIApp:
     @app.post("/api/trace")
     def trace(asked: TraceAsked) -> Response:
         with shelf.using(asked.model) as translator:
-            return Response(_trace(translator, asked), media_type="application/json")
+            recorded = _trace(translator, asked)
+        return Response(recent.send(recorded).to_json(), media_type="application/json")
+
+    @app.post("/api/inside")
+    def inside(asked: InsideAsked) -> Response:
+        found = recent.inside(asked.trace, asked.layer)
+        return _json({"arrays": {name: encode_array(array) for name, array in found.items()}})
 
     @app.post("/api/weights")
     def weights(asked: WeightsAsked) -> Response:
@@ -100,7 +115,7 @@ def studio(shelf: Shelf, *, port: int, token: str) -> ASGIApp:
     return Guard(app, port=port, token=token)
 
 
-def _trace(translator: Translator, asked: TraceAsked) -> str:
+def _trace(translator: Translator, asked: TraceAsked) -> Trace:
     row = translator.tokenizers.encode_source(asked.text, asked.to if translator.languages else None)
     limit = min(MAX_TOKENS, translator.model.max_positions or MAX_TOKENS)
     if len(row) > limit:
@@ -109,7 +124,7 @@ def _trace(translator: Translator, asked: TraceAsked) -> str:
             where="the sentence",
             fix="give a shorter one",
         )
-    trace = translator.trace(
+    return translator.trace(
         asked.text,
         to=asked.to if translator.languages else None,
         decode=_settings(translator, asked.decode),
@@ -117,7 +132,6 @@ def _trace(translator: Translator, asked: TraceAsked) -> str:
         heads_off=asked.heads_off,
         reference=asked.reference or None,
     )
-    return trace.to_json()
 
 
 def _settings(translator: Translator, changes: dict[str, Any]) -> DecodeConfig:
@@ -188,7 +202,7 @@ def _explain_errors(app: FastAPI) -> None:
 
     @app.exception_handler(VitrailError)
     async def _ours(request: Request, error: VitrailError) -> Response:
-        status = 404 if isinstance(error, UnknownModelError) else 400
+        status = 404 if isinstance(error, UnknownModelError | UnknownTraceError) else 400
         return problem(status, error.what, where=error.where, fix=error.fix)
 
     @app.exception_handler(RequestValidationError)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 from torch import Tensor
@@ -33,6 +33,19 @@ if TYPE_CHECKING:
     from vitrail.translator import Translator
 
 MAX_MB = 4.0  # what a trace may grow to before it leaves the weights of layers out; 1 MB is a million bytes
+
+
+class TraceOptions(TypedDict, total=False):
+    """What `record` takes beside the sentence; it says what each means."""
+
+    to: str | None
+    decode: DecodeConfig | None
+    prefix: str
+    heads_off: Mapping[str, Iterable[int]] | None
+    reference: str | None
+    layers: Sequence[str] | None
+    max_mb: float
+
 
 _WITHOUT_BATCH = ("source.position", "target.position")  # one table for all sentences
 
