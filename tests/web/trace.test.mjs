@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {encode, makeTrace} from "./make_trace.mjs";
-import {decodeArray, readTrace} from "../../src/vitrail/web/trace.js";
+import {alter, encode, makeTrace} from "./make_trace.mjs";
+import {decodeArray} from "../../src/vitrail/web/tensor.js";
+import {MissingNumbers, readTrace} from "../../src/vitrail/web/trace.js";
+import {verifyNow} from "../../src/vitrail/web/verify.js";
 
 test("an array comes back as it was, -inf included", () => {
   const values = [[[1.5, -0], [0.1, -Infinity]], [[3e38, 1e-40], [7, 8]]];
@@ -64,4 +66,60 @@ test("weights that arrive later are there", () => {
   assert.equal(trace.hasWeights("encoder.0"), false);
   trace.addWeights(whole.weights);
   assert.equal(trace.hasWeights("encoder.0"), true);
+});
+
+/** A trace that holds the inside of one layer only, as a long sentence's does. */
+function lightTrace(changes = {}) {
+  const document = {...makeTrace(changes), id: "t1", inside_of: ["encoder.0"]};
+  const isKept = (name) =>
+    !/^(encoder|decoder)\.\d+\./.test(name) || name.startsWith("encoder.0.") || /(_attention\.weights|^\w+\.\d+\.output)$/.test(name);
+  const leftOut = Object.fromEntries(Object.entries(document.arrays).filter(([name]) => !isKept(name)));
+  document.arrays = Object.fromEntries(Object.entries(document.arrays).filter(([name]) => isKept(name)));
+  return {document, leftOut};
+}
+
+test("numbers that were left out are named by their layer, others are just not there", () => {
+  const trace = readTrace(lightTrace().document);
+  const isMissing = (name, part) => assert.throws(() => trace.array(name), (error) => error instanceof MissingNumbers && error.part === part);
+  isMissing("encoder.1.self_attention.q", "encoder.1");
+  isMissing("decoder.0.add_norm_1.sum", "decoder.0");
+  for (const name of ["encoder.0.self_attention.nothing", "encoder.9.self_attention.q", "nothing"]) {
+    assert.throws(() => trace.array(name), (error) => !(error instanceof MissingNumbers), name);
+  }
+  assert.deepEqual(trace.everyLayer().filter((layer) => trace.hasInside(layer)), ["encoder.0"]);
+  assert.ok(trace.array("encoder.1.self_attention.weights").size > 0);
+  assert.ok(readTrace(makeTrace()).hasInside("decoder.1"), "without the list everything is there");
+});
+
+test("the inside of a layer that arrives later is there, in the model's order, also where it repeats other numbers", () => {
+  for (const norm of ["post", "pre"]) {
+    const whole = readTrace(makeTrace({norm}));
+    const {document, leftOut} = lightTrace({norm});
+    const trace = readTrace(document);
+    for (const layer of ["decoder.1", "encoder.1", "decoder.0"]) {
+      const arrays = Object.fromEntries(Object.entries(leftOut).filter(([name]) => name.startsWith(`${layer}.`)));
+      const last = Object.keys(arrays).findLast((name) => /add_norm_\d\.output$/.test(name));
+      arrays[last] = {shape: arrays[last].shape, same: `${layer}.output`};
+      trace.addInside(layer, arrays);
+      assert.ok(trace.hasInside(layer));
+    }
+    assert.deepEqual(trace.names().toSorted(), whole.names().toSorted());
+    const layers = trace.names().map((name) => trace.layerOf(name)).filter(Boolean);
+    assert.deepEqual(layers.filter((layer, index) => layer !== layers[index - 1]), whole.everyLayer());
+    for (const name of whole.names()) assert.deepEqual(trace.array(name).data, whole.array(name).data, name);
+  }
+});
+
+test("the proof counts what is there, and finds what is wrong in it", () => {
+  const {document} = lightTrace();
+  delete document.arrays.logits;
+  const report = verifyNow(readTrace(document));
+  const whole = verifyNow(readTrace(makeTrace()));
+  assert.deepEqual(report.failures, []);
+  assert.ok(report.finished && report.checked <= report.total && report.total < whole.total);
+  assert.ok(report.unchecked.includes("encoder.1.self_attention.weights") && report.unchecked.includes("log_probs"));
+  assert.ok(!report.unchecked.includes("encoder.0.self_attention.weights"));
+  const name = "encoder.0.self_attention.z";
+  document.arrays[name] = alter(document.arrays[name], 3, (value) => value + 1);
+  assert.ok(verifyNow(readTrace(document)).failures.some((failure) => failure.name === name));
 });

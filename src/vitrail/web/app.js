@@ -3,6 +3,8 @@
 import {asProblem, Problem} from "./problem.js";
 import {clampState, openAddress, StateKeeper} from "./state.js";
 import {element} from "./dom.js";
+import {LayerFetcher} from "./fetching.js";
+import {MissingNumbers} from "./trace.js";
 import {openSource} from "./source.js";
 import {pictureBox} from "./draw/picture.js";
 import {readRequest, writeRequest} from "./request.js";
@@ -15,7 +17,8 @@ import {viewOf, VIEWS} from "./views.js";
 import {changesOfKey, KEYS} from "./shell/keyboard.js";
 import {guideList, guideSteps} from "./shell/guide.js";
 import {layOutPage} from "./shell/layout.js";
-import {sentenceLine} from "./shell/header.js";
+import {missingCard} from "./shell/missing.js";
+import {modelLine, sentenceLine} from "./shell/header.js";
 import {modelMap} from "./shell/map.js";
 import {pickerRow} from "./shell/pickers.js";
 import {startPage} from "./shell/start.js";
@@ -54,8 +57,9 @@ class App {
     this.context = null;
     this.stopChecking = () => {};
     this.drawnRoom = 0;
-    /** @type {Set<string>} */
-    this.fetching = new Set();
+    this.fetcher = this.source.canTranslate
+      ? new LayerFetcher(this.source, {arrived: () => this.arrived(), failed: (thrown) => this.failed(thrown)})
+      : null;
     this.page = layOutPage(window, this.themes);
   }
 
@@ -122,6 +126,7 @@ class App {
     this.asked = key;
     this.root.dataset.busy = "true";
     try {
+      if (this.isUntrained()) this.models = await this.source.models(); // it may have been saved meanwhile
       const trace = await this.source.trace(request);
       if (this.asked === key) this.show(trace); // else something newer was asked meanwhile
     } finally {
@@ -135,7 +140,7 @@ class App {
     this.before = same ? this.trace : null;
     this.trace = trace;
     this.keeper.state = this.keeper.clamp(this.keeper.state);
-    this.fetching.clear();
+    this.fetcher?.begin(trace, this.request().model);
     this.window.document.title = `${trace.source.text} → ${trace.target.text} · Vitrail`;
     this.draw();
     this.check(trace);
@@ -174,7 +179,7 @@ class App {
       return;
     }
     const go = (/** @type {import("./views.js").View} */ to) => this.turnTo(to.id);
-    this.page.model.replaceChildren(trace.model.name);
+    this.page.model.replaceChildren(modelLine(trace, this.isUntrained()));
     this.page.sentence.replaceChildren(sentenceLine(trace, this.before));
     this.page.guide.replaceChildren(guideList(VIEWS, view, go));
     this.page.map.replaceChildren(
@@ -214,28 +219,60 @@ class App {
         studio: this.source.canTranslate ? this.source : null,
         request: this.source.canTranslate ? this.request() : null,
         translate: this.source.canTranslate ? (changes) => this.translate(changes) : null,
-        fetchWeights: this.source.canTranslate ? (layer) => this.fetchWeights(layer) : null,
+        fetcher: this.fetcher,
       },
       view.id,
     );
     this.context = context;
+    /** @type {HTMLElement | null} */
+    let missing = null;
     try {
       view.render(context);
     } catch (thrown) {
-      context.note(problemBox(asProblem(thrown)));
-      console.error(thrown);
+      if (thrown instanceof MissingNumbers) missing = this.missing(thrown.part, view, trace);
+      else {
+        context.note(problemBox(asProblem(thrown)));
+        console.error(thrown);
+      }
     }
     const pickers = view.pickers.map((picker) => pickerRow(picker, {trace, state, theme, update}));
+    const picked = pickers.length ? element("div", {class: "pickers"}, ...pickers) : "";
     return [
       whatIfLine(trace, context.request, context.translate),
       element("p", {class: "view-number"}, String(view.row)),
       element("h1", {class: "view-title"}, view.title),
-      context.prose,
-      pickers.length ? element("div", {class: "pickers"}, ...pickers) : "",
-      context.controlBar.childNodes.length ? context.controlBar : "",
-      context.drawn ? this.figure(context.drawn) : "",
-      context.notes,
+      ...(missing
+        ? [picked, missing]
+        : [
+            context.prose,
+            picked,
+            context.controlBar.childNodes.length ? context.controlBar : "",
+            context.drawn ? this.figure(context.drawn) : "",
+            context.notes,
+          ]),
     ].filter((part) => part instanceof Node);
+  }
+
+  /**
+   * What stands in the place of a view whose numbers are not here; the studio is asked for them.
+   * @param {string} part
+   * @param {import("./views.js").View} view
+   * @param {Trace} trace
+   */
+  missing(part, view, trace) {
+    const fetcher = trace.id === null ? null : this.fetcher;
+    fetcher?.inside(part);
+    return missingCard({
+      trace,
+      part,
+      pickers: view.pickers,
+      whereabouts: !fetcher ? "left out" : fetcher.refused(part) ? "not given" : "on the way",
+      update: (changes) => this.keeper.update(changes),
+      again: () => {
+        fetcher?.again(part);
+        this.draw();
+      },
+    });
   }
 
   /** @param {import("./draw/picture.js").Picture} picture */
@@ -273,20 +310,23 @@ class App {
     this.keeper.update({options: writeRequest(request)});
   }
 
-  /** @param {string} layer */
-  fetchWeights(layer) {
-    const {trace, source} = this;
-    if (!trace || !source.canTranslate || this.fetching.has(layer)) return;
-    this.fetching.add(layer);
-    source
-      .weights(this.request().model, layer)
-      .then((weights) => {
-        if (this.trace !== trace) return;
-        trace.addWeights(weights);
-        this.draw();
-        this.check(trace);
-      })
-      .catch((thrown) => this.complain(thrown));
+  /** More of the trace is here. */
+  arrived() {
+    if (!this.trace) return;
+    this.draw();
+    this.check(this.trace);
+  }
+
+  /** @param {unknown} thrown */
+  failed(thrown) {
+    this.draw();
+    this.complain(thrown);
+  }
+
+  /** Whether the model that is shown has not been trained: the run has not saved one yet. */
+  isUntrained() {
+    const {model} = this.request();
+    return this.models.find((entry) => entry.name === model)?.trained === false;
   }
 
   /**

@@ -16,7 +16,7 @@ import {Picture} from "./draw/picture.js";
  *   update: (changes: Changes, how?: {replace?: boolean}) => void,
  *   translate: ((changes: Partial<TraceRequest>) => Promise<void>) | null,
  *   models: import("./source.js").ModelEntry[], studio: import("./source.js").StudioSource | null,
- *   fetchWeights: ((layer: string) => void) | null}} ContextParts
+ *   fetcher: import("./fetching.js").LayerFetcher | null}} ContextParts
  */
 
 /** One rendering of one view. */
@@ -40,7 +40,7 @@ export class ViewContext {
     this.update = parts.update;
     /** Ask the studio again with some things changed; null in a file. */
     this.translate = parts.translate;
-    this.fetchWeights = parts.fetchWeights;
+    this.fetcher = parts.fetcher;
     /** What can be asked beyond translations (source.js); null in a file. */
     this.studio = parts.studio;
     /** The models that the studio has; none in a file. */
@@ -141,7 +141,18 @@ export class ViewContext {
    */
   weights(layer) {
     if (this.trace.hasWeights(layer)) return true;
-    this.fetchWeights?.(layer);
+    this.fetcher?.weights(layer);
+    return false;
+  }
+
+  /**
+   * Whether all that a layer computed is here, for views that can do without it. In the studio, where it is not, it is
+   * fetched and the view is drawn again.
+   * @param {string} layer "encoder.0"
+   */
+  inside(layer) {
+    if (this.trace.hasInside(layer)) return true;
+    if (this.trace.id !== null) this.fetcher?.inside(layer);
     return false;
   }
 

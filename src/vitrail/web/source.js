@@ -1,8 +1,10 @@
 // Where traces come from: the one inside this page, or the studio that serves it.
 //
 // The studio's API, JSON in and out; the token of the page's address goes along as X-Vitrail-Token:
-//   GET  api/models   -> {models: [{name, languages: [...], example?: {text, to}}]}
+//   GET  api/models   -> {models: [{name, languages: [...], trained?, example?: {text, to}}]}; trained: false for a run
+//                     that has not saved a model yet, which is shown as it begins
 //   POST api/trace    {model, text, to, decode: {beam_size, …}, prefix, heads_off, reference} -> a trace
+//   POST api/inside   {trace: its id, layer: "encoder.0"} -> {arrays: {name: {shape, data}}}: what the trace left out
 //   POST api/weights  {model, layer: "encoder.0"} -> {weights: {name: {shape, data}}}
 //   GET  api/run?model=…&since=…  -> {stamp, changed, seconds_quiet, run, probes, max_steps}: how a run is going; without
 //                     news since that stamp only the first three
@@ -14,7 +16,7 @@ import {readTrace} from "./trace.js";
 /**
  * @typedef {import("./request.js").TraceRequest} TraceRequest
  * @typedef {import("./trace.js").Trace} Trace
- * @typedef {{name: string, languages: string[], example?: {text: string, to: string | null}}} ModelEntry
+ * @typedef {{name: string, languages: string[], trained?: boolean, example?: {text: string, to: string | null}}} ModelEntry
  */
 
 /** A page that has its trace inside: nothing can be asked. */
@@ -65,6 +67,17 @@ export class StudioSource {
   async weights(model, layer) {
     const answer = await this.call("api/weights", {model, layer});
     return answer.weights;
+  }
+
+  /**
+   * What a layer computed, where the trace left it out.
+   * @param {string} trace its id
+   * @param {string} layer
+   * @returns {Promise<Record<string, import("./trace.js").EncodedArray>>}
+   */
+  async inside(trace, layer) {
+    const answer = await this.call("api/inside", {trace, layer});
+    return answer.arrays;
   }
 
   /**

@@ -1,16 +1,17 @@
 // The trace: everything that one translation left behind, read by name. The format is docs/trace.md.
 
+import {COPY_AGAIN, decodeArray} from "./tensor.js";
 import {Problem} from "./problem.js";
 
 const VERSION = 1;
 const PRONOUNS = ["it", "il", "elle"]; // what they stand for is said elsewhere in the sentence
-const COPY_AGAIN = "copy the file again, or record the sentence again";
 
 /**
  * @typedef {"encoder" | "decoder"} Stack
  * @typedef {"self_attention" | "cross_attention"} Attention
  * @typedef {Attention | "feed_forward"} Sublayer
- * @typedef {{shape: number[], data: string, same?: string}} EncodedArray
+ * @typedef {import("./tensor.js").EncodedArray} EncodedArray
+ * @typedef {import("./tensor.js").Tensor} Tensor
  * @typedef {{
  *   preset: string, d_model: number, heads: number, kv_heads: number, d_k: number, d_ff: number,
  *   encoder_layers: number, decoder_layers: number, norm: "post" | "pre", positions: string, max_positions: number,
@@ -40,49 +41,18 @@ const COPY_AGAIN = "copy the file again, or record the sentence again";
  *   format: string, version: number, vitrail: string, model: ModelFacts, source: Side, target: TargetSide,
  *   to: string | null, settings: Record<string, any>,
  *   what_if: {heads_off: Record<string, number[]>, prefix: string}, vocabulary: string[],
- *   arrays: Record<string, EncodedArray>, weights: Record<string, EncodedArray>, weights_of?: string[],
+ *   id?: string, arrays: Record<string, EncodedArray>, inside_of?: string[],
+ *   weights: Record<string, EncodedArray>, weights_of?: string[],
  *   embeddings?: Record<"source" | "target", {ids: number[], rows: EncodedArray}>,
  *   search: Search, reference: Reference | null, probes: any, seen: "training" | "held out" | null}} TraceDocument
  */
 
-/** Numbers with axes, the last one running fastest. */
-export class Tensor {
-  /**
-   * @param {readonly number[]} shape
-   * @param {Float32Array} data
-   */
-  constructor(shape, data) {
-    this.shape = shape;
-    this.data = data;
-  }
-
-  /**
-   * One number: `at(head, query, key)`.
-   * @param {...number} index
-   */
-  at(...index) {
-    let place = 0;
-    for (let axis = 0; axis < this.shape.length; axis++) place = place * this.shape[axis] + index[axis];
-    return this.data[place];
-  }
-
-  /**
-   * All numbers under the leading indices, without copying them: `row(head, query)` is that query's row.
-   * @param {...number} index
-   */
-  row(...index) {
-    let place = 0;
-    let size = 1;
-    this.shape.forEach((length, axis) => {
-      if (axis < index.length) place = place * length + index[axis];
-      else size *= length;
-    });
-    return this.data.subarray(place * size, (place + 1) * size);
-  }
-
-  /** How many numbers there are. */
-  get size() {
-    return this.data.length;
+/** Numbers that the model had, and that were left out of this trace, to keep it small. */
+export class MissingNumbers extends Problem {
+  /** @param {string} part "encoder.3" */
+  constructor(part) {
+    super(`the numbers inside ${part} are not in this trace`, {where: part});
+    this.part = part;
   }
 }
 
@@ -103,6 +73,10 @@ export class Trace {
     this.reference = facts.reference;
     this.probes = facts.probes;
     this.seen = facts.seen;
+    /** The studio's name for this trace, by which more of it can be asked for. */
+    this.id = facts.id ?? null;
+    /** The layers whose arrays are all here; null: all layers. */
+    this.insides = facts.inside_of ? new Set(facts.inside_of) : null;
     /** @type {Map<string, Tensor>} */
     this.decoded = new Map();
     /** @type {Record<string, EncodedArray>} */
@@ -124,8 +98,51 @@ export class Trace {
    * @param {string} name
    */
   array(name) {
-    if (!this.has(name)) throw new Problem(`this trace holds nothing called '${name}'`);
+    if (!this.has(name)) {
+      const part = this.layerOf(name);
+      throw part && !this.hasInside(part) ? new MissingNumbers(part) : new Problem(`this trace holds nothing called '${name}'`);
+    }
     return this.decode(`arrays.${name}`, this.facts.arrays[name]);
+  }
+
+  /**
+   * The layer that an array belongs to: "encoder.3" for "encoder.3.feed_forward.hidden"; null for what is in none.
+   * @param {string} name
+   */
+  layerOf(name) {
+    const [, part] = /^((?:encoder|decoder)\.\d+)\./.exec(name) ?? [];
+    return part !== undefined && this.everyLayer().includes(part) ? part : null;
+  }
+
+  /** All layers: "encoder.0", … */
+  everyLayer() {
+    return /** @type {Stack[]} */ (["encoder", "decoder"]).flatMap((stack) =>
+      Array.from({length: this.layers(stack)}, (_, layer) => `${stack}.${layer}`),
+    );
+  }
+
+  /**
+   * Whether all that a layer computed is here, or only where it looks and what leaves it.
+   * @param {string} layer "encoder.3"
+   */
+  hasInside(layer) {
+    return this.insides === null || this.insides.has(layer);
+  }
+
+  /**
+   * Take in what a layer computed, which arrived later, at its place in the model's order.
+   * @param {string} layer
+   * @param {Record<string, EncodedArray>} arrays
+   */
+  addInside(layer, arrays) {
+    const held = this.facts.arrays;
+    const names = Object.keys(held);
+    const place = names.findIndex((name) => this.layerOf(name) === layer);
+    const order = [...names.slice(0, place), ...Object.keys(arrays), ...names.slice(place)];
+    const whole = Object.fromEntries(order.map((name) => [name, held[name] ?? arrays[name]]));
+    shareNumbers(whole);
+    this.facts.arrays = whole;
+    this.insides?.add(layer);
   }
 
   /**
@@ -333,24 +350,4 @@ function shareNumbers(arrays) {
  */
 function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/**
- * The numbers of an encoded array: base64 of little-endian float32, so that -inf survives.
- * @param {EncodedArray} encoded
- * @param {string} where
- * @returns {Tensor}
- */
-export function decodeArray(encoded, where) {
-  const size = encoded.shape.reduce((product, length) => product * length, 1);
-  const binary = atob(encoded.data);
-  if (binary.length !== 4 * size) {
-    throw new Problem(`there are ${binary.length} bytes for ${encoded.shape.join(" × ")} numbers`, {
-      where,
-      fix: COPY_AGAIN,
-    });
-  }
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return new Tensor(encoded.shape, new Float32Array(bytes.buffer));
 }

@@ -42,6 +42,9 @@
 //   context.studio         null in a file; else what can be asked beyond translations: `studio.run(model)` (source.js)
 //   context.needsStudio("switch heads off")    the line to show where `translate` is null
 //   context.weights("encoder.0")               whether that layer's matrices are here (the studio then fetches them)
+//   context.inside("encoder.0")                whether all arrays of that layer are here (likewise). Of a long sentence the
+//                          insides of some layers are left out; their attention's weights and their output are always
+//                          there. A view that needs more just asks for it: what is missing is said in its place.
 //   context.onLeave(() => …)                   stop timers
 // A picture is drawn with `strip`, `matrix`, `frame`, `box`, `arrow`, `bars`, `lines`, `numberTable`, `label` and
 // `valueLegend`; each takes the picture and one object, and most give back the box they cover. Numbers can be read by

@@ -30,10 +30,12 @@ export const layerView = {
     context.say`An encoder has two parts: self-attention, in which words look at each other, and a feed-forward network,
       in which each thinks for itself. A decoder has a third between them, which looks at the source.`;
     const input = trace.array(trace.layerInput(stack, layer));
-    const change = trace.array(`${stack}.${layer}.self_attention.output`);
-    context.say`Dotted lines carry the words past each part, where the part's result is added to them.
-      ${plain(order)} In ${`${stack} ${layer}`} self-attention adds a vector that is, on average,
-      ${percent(typicalLength(change) / typicalLength(input))} as long as the word it is added to.`;
+    context.say`Dotted lines carry the words past each part, where the part's result is added to them. ${plain(order)}`;
+    if (context.inside(`${stack}.${layer}`)) {
+      const change = trace.array(`${stack}.${layer}.self_attention.output`);
+      context.say`In ${`${stack} ${layer}`} self-attention adds a vector that is, on average,
+        ${percent(typicalLength(change) / typicalLength(input))} as long as the word it is added to.`;
+    }
     draw(context);
   },
 };

@@ -360,9 +360,8 @@ function drawEncodersBelow(context, g, decoders, y) {
 function drawKeysAndValues(context, layer, x, middle) {
   const {trace} = context;
   const picture = context.picture("");
-  const name = `decoder.${layer}.cross_attention`;
+  const {kv_heads, d_k} = trace.config;
   for (const [index, letter] of /** @type {const} */ (["k", "v"]).entries()) {
-    const [kvHeads, length, width] = trace.array(`${name}.${letter}`).shape;
     box(picture, {
       x: x + index * 50,
       y: middle - 15,
@@ -372,7 +371,7 @@ function drawKeysAndValues(context, layer, x, middle) {
       meaning: letter,
       size: 15,
       onpick: () => context.go("query-key-value", {stack: "decoder", layer, sublayer: "cross_attention"}),
-      spoken: `${letter === "k" ? "keys" : "values"} of decoder ${layer}: ${kvHeads} × ${length} × ${width} numbers`,
+      spoken: `${letter === "k" ? "keys" : "values"} of decoder ${layer}: ${kv_heads} × ${trace.source.tokens.length} × ${d_k} numbers`,
       key: `decoding-${letter}-${layer}`,
     });
   }

@@ -70,7 +70,7 @@ function paint(context, temperature, top) {
   const {trace, state} = context;
   const {step} = state;
   const {vocabulary, target} = trace;
-  const logits = trace.array("logits").row(step);
+  const logits = scoresOf(trace).row(step);
   const chances = softmax(logits, temperature);
   const [best] = largestPlaces(logits, 1);
   const chosen = target.ids[step];
@@ -79,6 +79,10 @@ function paint(context, temperature, top) {
     ${count(vocabulary.length)} numbers: one score, a logit, for every word the model knows. The softmax turns logits
     into probabilities, and ${word(vocabulary[best])} has the largest: ${percent(Math.exp(trace.array("log_probs").at(step, best)))}.`;
   sayChoice(context, best, chosen);
+  if (!trace.has("logits")) {
+    context.say`To keep the file small the logits are not in it. The log-probabilities stand in their place: they are the
+      logits less one number, the same for all words, so that they give the same probabilities at any temperature.`;
+  }
   if (temperature === 1) {
     context.say`The temperature divides the logits before the softmax. Move it: small makes the first word still surer,
       large makes all words alike. Their order stays the same.`;
@@ -87,6 +91,14 @@ function paint(context, temperature, top) {
       ${word(vocabulary[best])} gets ${percent(chances[best])}. The thin marks show where the bars are at temperature 1.`;
   }
   draw(context, chances, temperature, top);
+}
+
+/**
+ * The logits; or, where they were left out, the log-probabilities, which are the same but for a shift.
+ * @param {import("../trace.js").Trace} trace
+ */
+function scoresOf(trace) {
+  return trace.array(trace.has("logits") ? "logits" : "log_probs");
 }
 
 /**
@@ -123,7 +135,7 @@ function draw(context, chances, temperature, top) {
   const {vocabulary, target} = trace;
   const picture = context.picture("From the decoder's output to a word");
   const width = Math.min(room, 900);
-  const logits = trace.array("logits").row(step);
+  const logits = scoresOf(trace).row(step);
   const logProbs = trace.array("log_probs").row(step);
   const output = trace.array("decoder.output").row(step);
   const [best] = largestPlaces(logits, 1);
@@ -154,20 +166,25 @@ function draw(context, chances, temperature, top) {
     meaning: "r",
     key: "output-decoder",
   });
-  operation(first, `linear: ${output.length} → ${count(vocabulary.length)}`);
-  title("logits", `${count(vocabulary.length)} numbers${width < 560 ? "" : ", in the order of the vocabulary"}`);
-  const second = foldedVocabulary(picture, {
-    x: 0,
-    y,
-    width,
-    vocabulary,
-    values: logits,
-    name: "Logits",
-    write: precise,
-    current: best,
-    key: "output-logits",
-  });
-  operation(second, temperature === 1 ? "softmax" : `softmax at ${temperature.toFixed(2)}`);
+  const inOrder = `${count(vocabulary.length)} numbers${width < 560 ? "" : ", in the order of the vocabulary"}`;
+  const linear = `linear: ${output.length} → ${count(vocabulary.length)}`;
+  const bend = temperature === 1 ? "softmax" : `softmax at ${temperature.toFixed(2)}`;
+  if (trace.has("logits")) {
+    operation(first, linear);
+    title("logits", inOrder);
+    const second = foldedVocabulary(picture, {
+      x: 0,
+      y,
+      width,
+      vocabulary,
+      values: logits,
+      name: "Logits",
+      write: precise,
+      current: best,
+      key: "output-logits",
+    });
+    operation(second, bend);
+  } else operation(first, `linear, ${bend}`);
   title(temperature === 1 ? "log-probabilities" : "probabilities at this temperature", `${count(vocabulary.length)} numbers`);
   const third = foldedVocabulary(picture, {
     x: 0,
@@ -210,7 +227,9 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
   const others = vocabulary.length - shown.length;
   const isNarrow = width < 560;
   const nameWidth = isNarrow ? 92 : 130;
-  const numbers = isNarrow ? [] : [{name: "logit", values: logits}, {name: "log-probability", values: logProbs}];
+  const hasLogits = trace.has("logits");
+  const columns = [{name: "logit", values: logits}, {name: "log-probability", values: logProbs}];
+  const numbers = isNarrow ? [] : hasLogits ? columns : columns.slice(1);
   const numberWidth = 104;
   const left = nameWidth + numbers.length * numberWidth + 18;
   const right = width - 66;
@@ -265,7 +284,7 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
       const id = shown[row];
       return [
         `${id}: “${vocabulary[id]}”`,
-        `logit ${precise(logits[id])}`,
+        ...(hasLogits ? [`logit ${precise(logits[id])}`] : []),
         `log-probability ${precise(logProbs[id])}`,
         `probability ${precise(Math.exp(logProbs[id]))}`,
         ...(isBent ? [`at this temperature ${precise(values[row])}`] : []),

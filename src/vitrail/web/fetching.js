@@ -1,0 +1,86 @@
+// What the studio is asked for once a trace is shown: the matrices of a layer, and the numbers inside it; each once.
+
+/**
+ * @typedef {import("./source.js").StudioSource} StudioSource
+ * @typedef {import("./trace.js").Trace} Trace
+ */
+
+/** Fetches what a view misses, and says when the view can be drawn again. */
+export class LayerFetcher {
+  /**
+   * @param {StudioSource} studio
+   * @param {{arrived: () => void, failed: (thrown: unknown) => void}} tell
+   */
+  constructor(studio, tell) {
+    this.studio = studio;
+    this.tell = tell;
+    /** @type {Trace | null} */
+    this.trace = null;
+    this.model = "";
+    /** @type {Map<string, "on the way" | "failed">} */
+    this.asked = new Map();
+  }
+
+  /**
+   * Another trace is shown: forget what was asked about the last.
+   * @param {Trace} trace
+   * @param {string} model
+   */
+  begin(trace, model) {
+    this.trace = trace;
+    this.model = model;
+    this.asked = new Map();
+  }
+
+  /** @param {string} layer "encoder.0" */
+  weights(layer) {
+    this.once(`weights ${layer}`, async (trace) => {
+      const weights = await this.studio.weights(this.model, layer);
+      return () => trace.addWeights(weights);
+    });
+  }
+
+  /** @param {string} layer "encoder.0" */
+  inside(layer) {
+    this.once(`inside ${layer}`, async (trace) => {
+      const arrays = await this.studio.inside(trace.id ?? "", layer);
+      return () => trace.addInside(layer, arrays);
+    });
+  }
+
+  /**
+   * Whether the studio was asked for the inside of a layer and did not give it.
+   * @param {string} layer
+   */
+  refused(layer) {
+    return this.asked.get(`inside ${layer}`) === "failed";
+  }
+
+  /**
+   * Ask for the inside of a layer once more.
+   * @param {string} layer
+   */
+  again(layer) {
+    this.asked.delete(`inside ${layer}`);
+    this.inside(layer);
+  }
+
+  /**
+   * @param {string} what
+   * @param {(trace: Trace) => Promise<() => void>} ask gives what to do with the answer
+   */
+  async once(what, ask) {
+    const {trace, asked} = this;
+    if (!trace || asked.has(what)) return;
+    asked.set(what, "on the way");
+    try {
+      const take = await ask(trace);
+      if (this.trace !== trace) return; // another sentence is shown by now
+      take();
+      this.tell.arrived();
+    } catch (thrown) {
+      asked.set(what, "failed");
+      if (this.trace === trace) this.tell.failed(thrown);
+    }
+  }
+}
