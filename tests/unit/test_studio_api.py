@@ -16,7 +16,7 @@ from vitrail.folder import ModelFolder
 from vitrail.serve import Shelf, listen, studio
 from vitrail.serve.guard import MAX_BODY
 from vitrail.serve.studio import MAX_TEXT, MAX_TOKENS, MOST, _viewer_files
-from vitrail.trace import Trace
+from vitrail.trace import Trace, record
 from vitrail.train import train
 from vitrail.translator import load
 
@@ -319,7 +319,7 @@ def test_the_weights_of_a_layer_are_the_models(client, runs):
 
 def test_what_was_left_out_of_a_long_trace_can_be_asked_for(runs, monkeypatch):
     monkeypatch.setattr("vitrail.serve.recent.SENT_MB", 0.0)
-    monkeypatch.setattr("vitrail.trace.record.fitting_parts", lambda model, room: [])  # as in a large model
+    monkeypatch.setitem(record.__globals__, "fitting_parts", lambda model, room: [])  # as in a large model
     client = client_of(runs)
     traces = [ask(client, text=text).json() for text in ("a1 b1 c1", "a2 b2", "a1")]
     sent, wanted = traces[1], load(runs / "first").trace("a2 b2")

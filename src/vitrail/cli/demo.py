@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from vitrail.config import Config
     from vitrail.translator import Translator
 
-SENTENCES = (
-    ("je suis étudiant", "en"),
-    ("merci", "en"),
-    ("the animal didn't cross the street because it was too tired", "fr"),
-    ("the animal didn't cross the street because it was too wide", "fr"),
+STREET = "the animal didn't cross the street because it was too"
+SENTENCES = (  # the post's, with where they go and what is right
+    ("je suis étudiant", "en", "i am a student"),
+    ("merci", "en", "thanks"),
+    (f"{STREET} tired", "fr", "l'animal n'a pas traversé la rue parce qu'il était trop fatigué"),
+    (f"{STREET} wide", "fr", "l'animal n'a pas traversé la rue parce qu'elle était trop large"),
 )
 HELD_OUT = 2000  # sentences, both directions together, that the model has not seen
 
@@ -36,7 +37,7 @@ def demo(
     translator = load(out)
     report_accuracy(translator)
     show_translations(translator)
-    page = translator.explain(SENTENCES[2][0], to=SENTENCES[2][1]).save(out / "it.html")
+    page = translator.explain(f"{STREET} tired", to="fr").save(out / "it.html")
     print(f"\nThe model is {out}, and {page} shows what it did, step by step ({time.monotonic() - began:.0f} s). Try:")
     print(f"  vitrail studio {out}")
     print(f'  vitrail translate {out} "le chat noir dort" --to en')
@@ -64,6 +65,7 @@ def demo_config() -> Config:
                 "validate_every": 500,
                 "use": "last",
                 "bleu_sentences": 100,
+                "probe_sentences": [{"source": text, "to": to, "reference": right} for text, to, right in SENTENCES],
             },
         },
         where="the demo",
@@ -91,7 +93,7 @@ def report_accuracy(translator: Translator) -> None:
 
 def show_translations(translator: Translator) -> None:
     """The post's sentences, greedily and with a beam."""
-    for text, to in SENTENCES:
+    for text, to, _ in SENTENCES:
         greedy = translator.translate(text, to=to, beam_size=1)
         beams = translator.translate(text, to=to, beam_size=2, top_beams=2)
         print(f"\n  {text}")

@@ -7,29 +7,22 @@ from typing import Annotated
 
 import typer
 
+from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, read_recipe
+
 
 def prepare(
     recipe: Annotated[Path | None, typer.Argument(help="A recipe in TOML; only [data] and train.seed matter.")] = None,
     out: Annotated[Path, typer.Option(help="The folder to write. Name it in a recipe as data.prepared.")] = ...,  # type: ignore[assignment]
-    source: Annotated[Path | None, typer.Option(help="Sentences to translate, one a line.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A pair that would be left out is an error.")] = False,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
-    ] = None,
+    source: SourceFile = None,
+    target: TargetFile = None,
+    strict: Strict = False,
+    changes: Changes = None,
 ) -> None:
     """Make the vocabulary and the encoded corpus of a recipe, and say what was left out."""
     from vitrail.cli.progress import progressing
-    from vitrail.config import load_config
     from vitrail.data import prepare as prepare_data
 
-    options = {
-        "data.source": source and str(source),
-        "data.target": target and str(target),
-        "data.strict": strict or None,
-    }
-    given = {key: value for key, value in options.items() if value is not None}
-    config = load_config(recipe, given=given, overrides=changes or [])
+    config = read_recipe(recipe, {"data.source": source, "data.target": target, "data.strict": strict}, changes)
     with progressing() as progress:
         prepared = prepare_data(config.data, out, seed=config.train.seed, report=progress.working)
         for line in prepared.report.lines():

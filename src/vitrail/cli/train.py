@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from vitrail.config import Config, load_config
+from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, read_recipe
+from vitrail.config import Config
 
 
 def train(
@@ -16,27 +17,24 @@ def train(
         Path | None, typer.Argument(help="A recipe in TOML; recipes/recipe.toml explains every key.")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder to write; a run that is already there goes on.")] = ...,  # type: ignore[assignment]
-    source: Annotated[Path | None, typer.Option(help="Sentences to translate, one a line.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
+    source: SourceFile = None,
+    target: TargetFile = None,
     validation_source: Annotated[Path | None, typer.Option(help="The same, to measure on while training.")] = None,
     validation_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
     preset: Annotated[str | None, typer.Option(help="tiny, small, base or big.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A pair that would be left out is an error.")] = False,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
-    ] = None,
+    strict: Strict = False,
+    changes: Changes = None,
 ) -> None:
     """Train a translator. Stop it with Ctrl-C, run the same command again, and it goes on."""
-    options = {
-        "data.source": source and str(source),
-        "data.target": target and str(target),
-        "data.validation_source": validation_source and str(validation_source),
-        "data.validation_target": validation_target and str(validation_target),
-        "data.strict": strict or None,
+    options: dict[str, Path | str | bool | None] = {
+        "data.source": source,
+        "data.target": target,
+        "data.validation_source": validation_source,
+        "data.validation_target": validation_target,
+        "data.strict": strict,
         "model.preset": preset,
     }
-    given = {key: value for key, value in options.items() if value is not None}
-    run(load_config(recipe, given=given, overrides=changes or []), out)
+    run(read_recipe(recipe, options, changes), out)
 
 
 def run(config: Config, out: Path) -> None:
