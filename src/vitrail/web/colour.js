@@ -40,13 +40,13 @@ const MEANINGS = {
 const DIVERGING = {
   light: {
     zero: [247, 246, 243],
-    negative: [[147, 196, 232], [43, 131, 196], [5, 66, 120]],
-    positive: [[250, 189, 140], [222, 104, 32], [134, 45, 4]],
+    negative: [[247, 246, 243], [147, 196, 232], [43, 131, 196], [5, 66, 120]],
+    positive: [[247, 246, 243], [250, 189, 140], [222, 104, 32], [134, 45, 4]],
   },
   dark: {
     zero: [30, 36, 46],
-    negative: [[31, 82, 128], [56, 145, 219], [168, 217, 255]],
-    positive: [[122, 62, 20], [226, 116, 42], [255, 206, 158]],
+    negative: [[30, 36, 46], [31, 82, 128], [56, 145, 219], [168, 217, 255]],
+    positive: [[30, 36, 46], [122, 62, 20], [226, 116, 42], [255, 206, 158]],
   },
 };
 
@@ -94,7 +94,7 @@ export function valueRgb(value, largest, theme) {
   const {zero, negative, positive} = DIVERGING[theme];
   if (!Number.isFinite(value)) return Number.isNaN(value) ? [255, 0, 255] : between(zero, [128, 128, 128], 0.35);
   const share = largest > 0 ? Math.min(1, Math.abs(value) / largest) : 0;
-  return along([zero, ...(value < 0 ? negative : positive)], share);
+  return along(value < 0 ? negative : positive, share);
 }
 
 /**

@@ -1,4 +1,4 @@
-// How numbers are written on the page.
+// How numbers are written on the page, and long texts.
 
 const MINUS = "−"; // as wide as +, unlike the hyphen
 
@@ -61,6 +61,18 @@ export function shortCount(value) {
   if (value >= 1e6) return `${(value / 1e6).toFixed(1)}M`;
   if (value >= 1e4) return `${Math.round(value / 1e3)}k`;
   return count(value);
+}
+
+/**
+ * A text that prose can quote: a long one ends after so many letters, between words where it can.
+ * @param {string} text
+ * @param {number} [most]
+ */
+export function quoted(text, most = 160) {
+  const letters = [...text];
+  if (letters.length <= most) return `“${text}”`;
+  const start = letters.slice(0, most).join("");
+  return `“${start.slice(0, start.includes(" ") ? start.lastIndexOf(" ") : undefined)} …”`;
 }
 
 /**

@@ -33,8 +33,15 @@ export function textWidth(text, size = 14, bold = false) {
 export function fitText(text, width, size = 14, bold = false) {
   if (textWidth(text, size, bold) <= width) return text;
   const letters = [...text];
-  while (letters.length > 1 && textWidth(`${letters.join("")}…`, size, bold) > width) letters.pop();
-  return `${letters.join("")}…`;
+  // Halving finds the longest beginning that fits; a sentence may have a thousand letters.
+  let fits = 1;
+  let tooLong = letters.length;
+  while (tooLong - fits > 1) {
+    const middle = (fits + tooLong) >> 1;
+    if (textWidth(`${letters.slice(0, middle).join("")}…`, size, bold) <= width) fits = middle;
+    else tooLong = middle;
+  }
+  return `${letters.slice(0, fits).join("")}…`;
 }
 
 /**

@@ -25,6 +25,9 @@ const MOST_RECTANGLES = 2000; // in one matrix; beyond, a canvas draws the cells
 const MOST_IN_PICTURE = 4000; // in all matrices of a picture
 const NARROWEST = 2; // units: below, a cell is no shape that anyone would edit
 
+/** @type {CanvasRenderingContext2D | null} */
+let easel = null;
+
 /**
  * A heat map. Gives the box it covers.
  * @param {Picture} picture
@@ -170,8 +173,12 @@ function cellsAsRectangles({x, y, rows, columns, value}, cellWidth, cellHeight, 
  * @param {(number: number) => import("../colour.js").Rgb} rgb
  */
 function cellsAsImage({rows, columns, value}, box, rgb) {
-  const canvas = element("canvas", {width: columns, height: rows});
-  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  // One canvas for all pictures, in main memory: a view of a long sentence draws hundreds of small images.
+  easel ??= element("canvas").getContext("2d", {willReadFrequently: true});
+  const context = /** @type {CanvasRenderingContext2D} */ (easel);
+  const {canvas} = context;
+  canvas.width = columns;
+  canvas.height = rows;
   const pixels = context.createImageData(columns, rows);
   for (let row = 0, place = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
@@ -249,9 +256,11 @@ function plainWords({name, rows, value, rowNames, columnNames}, row, column) {
 
 /** @param {Matrix} given */
 function spoken({name, rows, columns, value}) {
-  const numbers = [];
-  for (let row = 0; row < Math.min(rows, 64); row++) {
-    for (let column = 0; column < Math.min(columns, 1024); column++) numbers.push(value(row, column));
+  const height = Math.min(rows, 64);
+  const width = Math.min(columns, 1024);
+  const numbers = new Float64Array(height * width);
+  for (let row = 0; row < height; row++) {
+    for (let column = 0; column < width; column++) numbers[row * width + column] = value(row, column);
   }
   const {least, most} = extent(numbers);
   const size = rows > 1 ? `${rows} by ${columns}` : `${columns}`;

@@ -1,6 +1,6 @@
 // Row 1, the black box: a sentence goes in, its translation comes out.
 
-import {decimal, percent} from "../numbers.js";
+import {decimal, percent, quoted} from "../numbers.js";
 import {plain} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
 import {label, textWidth, wrapText} from "../draw/label.js";
@@ -18,10 +18,10 @@ export const blackBoxView = {
     const {trace} = context;
     const result = trace.search.results[0];
     context.say`A translator takes a sentence and gives back another. You gave ${trace.model.name} the words
-      ${`“${trace.source.text}”`}, and it answered ${`“${trace.target.text}”`}.`;
+      ${quoted(trace.source.text)}, and it answered ${quoted(trace.target.text)}.`;
     if (result) {
       const total = result.log_probs.reduce((sum, value) => sum + value, 0);
-      context.say`Of all sentences it could have written it gives this one a probability of ${percent(Math.exp(total))}
+      context.say`Of all sentences it could have written it gives this one a probability of ${percent(Math.max(Math.exp(total), Number.MIN_VALUE))}
         (a log-probability of ${decimal(total, 2)}; divided for its length, a score of ${decimal(result.score, 3)}). The next
         pictures open the box.`;
     }

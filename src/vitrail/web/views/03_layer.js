@@ -1,6 +1,7 @@
 // Row 3, inside a layer: its sub-layers, and the add & normalize around each in the order this model applies them.
 
 import {arrow} from "../draw/frame.js";
+import {dot} from "../arithmetic.js";
 import {decimal, percent, shortCount} from "../numbers.js";
 import {plain} from "../context.js";
 import {drawLayer, layerHeight} from "../draw/layer.js";
@@ -132,7 +133,10 @@ function lengthAfter({trace}, stack, layer, {kind, number}) {
 function typicalLength(tensor) {
   const [rows] = tensor.shape;
   let sum = 0;
-  for (let row = 0; row < rows; row++) sum += Math.hypot(...tensor.row(row));
+  for (let row = 0; row < rows; row++) {
+    const vector = tensor.row(row);
+    sum += Math.sqrt(dot(vector, vector));
+  }
   return sum / rows;
 }
 

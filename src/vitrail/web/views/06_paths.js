@@ -19,7 +19,7 @@ import {SUBLAYER_NAMES} from "../draw/layer.js";
 
 const ROW = 36;
 const TOP = 64;
-const MOST = 40; // tokens at a time: a longer sentence is shown around the chosen one
+const MOST = 24; // tokens at a time: a longer sentence is shown around the chosen one
 
 /** @typedef {{first: number, count: number, block: number, think: number, way: number}} Plan what is drawn, how wide */
 

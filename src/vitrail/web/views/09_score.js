@@ -8,7 +8,7 @@ import {strip} from "../draw/matrix.js";
 import {fitText, label, textWidth} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
-import {AttentionParts, strongest} from "./attention_parts.js";
+import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
 import {bareStrip, columnsFor, LINE, wrappedVector} from "./wrapped_vector.js";
 
 /**
@@ -18,6 +18,7 @@ import {bareStrip, columnsFor, LINE, wrappedVector} from "./wrapped_vector.js";
 
 const ROW = 28;
 const DIGITS = 2;
+const MOST = 30; // keys; of a longer sentence those that fit best
 
 /** @type {import("../views.js").View} */
 export const scoreView = {
@@ -75,6 +76,8 @@ function draw(context, parts, scores, key) {
   const names = parts.keyTokens.map((token, index) => `${token} ${decimal(scores[index])}`);
   picture.describe(`q of “${asking}” times each k: ${names.slice(0, 40).join(", ")}.`);
   const {room} = context;
+  const seen = scores.map((score, at) => (isHidden(parts, at) ? -Infinity : score));
+  const shown = keysToShow(seen, MOST, key);
   const {q: qName, k: kName} = parts.meeting;
   const query = parts.vector(qName, parts.token);
   const isWide = room >= 600;
@@ -86,31 +89,31 @@ function draw(context, parts, scores, key) {
   label(picture, {x: nameWidth, y: 18, text: fitText(`q “${asking}”`, nameWidth, 14, true), anchor: "end", bold: true, meaning: "q"});
   strip(picture, {x: left, y: 3, values: query, width: stripWidth, name: `${qName} of “${asking}”`, meaning: "q", largest, key: "score-q"});
   const top = 66;
-  label(picture, {x: left, y: top - 10, text: "keys", size: 13, bold: true, meaning: "k"});
+  label(picture, {x: left, y: top - 10, text: shown.length < scores.length ? `the keys that fit best, of ${scores.length}` : "keys", size: 13, bold: true, meaning: "k"});
   const columns = scoreColumns(parts, scores, left + stripWidth + 18, room, isWide);
   for (const column of columns) {
     label(picture, {x: column.right, y: top - 10, text: column.title, size: 13, bold: true, anchor: "end"});
   }
   const panel = shape("g", {class: "terms"});
-  const panelTop = top + parts.keyTokens.length * ROW + 30;
-  drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores});
+  const panelTop = top + shown.length * ROW + 30;
+  drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores, shown});
   picture.add(panel);
-  const show = (/** @type {number} */ shown) => drawTerms(context, parts, panel, panelTop, shown);
+  const show = (/** @type {number} */ at) => drawTerms(context, parts, panel, panelTop, at);
   readable(picture, {
     x: 0,
     y: top,
-    rows: parts.keyTokens.length,
+    rows: shown.length,
     columns: 1,
     cellWidth: Math.max(room - 2, left + stripWidth + 60),
     cellHeight: ROW,
     label: `Scores: ${names.slice(0, 12).join(", ")}`,
     describe: (row) => [
-      `${qName === "q" ? "q" : "turned q"} of “${asking}” · k of “${parts.keyTokens[row]}”`,
-      precise(scores[row]),
-      ...(isHidden(parts, row) ? ["will be hidden: it comes later"] : []),
+      `${qName === "q" ? "q" : "turned q"} of “${asking}” · k of “${parts.keyTokens[shown[row]]}”`,
+      precise(scores[shown[row]]),
+      ...(isHidden(parts, shown[row]) ? ["will be hidden: it comes later"] : []),
     ],
-    onread: (row) => show(row ?? key),
-    onpick: (row) => context.setOption("key", String(row), {replace: true}),
+    onread: (row) => show(row === null ? key : shown[row]),
+    onpick: (row) => context.setOption("key", String(shown[row]), {replace: true}),
     key: "scores",
   });
   show(key);
@@ -149,9 +152,9 @@ function scoreColumns(parts, scores, left, room, isWide) {
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {{left: number, top: number, nameWidth: number, stripWidth: number, largest: number, key: number,
- *   columns: {title: string, values: Float32Array, right: number}[], isWide: boolean, scores: Float32Array}} given
+ *   columns: {title: string, values: Float32Array, right: number}[], isWide: boolean, scores: Float32Array, shown: number[]}} given
  */
-function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores}) {
+function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores, shown}) {
   const picture = context.picture("");
   const {k: kName} = parts.meeting;
   const {strong, soft} = shades("neutral", picture.theme);
@@ -160,8 +163,9 @@ function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, co
   const barRight = columns[columns.length - 1].right - 66;
   const {size} = extent(scores);
   const zero = (barLeft + barRight) / 2;
-  parts.keyTokens.forEach((token, row) => {
-    const y = top + row * ROW;
+  shown.forEach((row, place) => {
+    const token = parts.keyTokens[row];
+    const y = top + place * ROW;
     const hidden = isHidden(parts, row);
     picture.group({opacity: hidden ? 0.45 : null}, () => {
       if (row === key) picture.add(shape("rect", {x: 0, y, width: context.room, height: ROW, rx: 6, fill: soft}));
@@ -189,7 +193,7 @@ function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, co
     });
   });
   if (isWide) {
-    const line = {x1: zero, x2: zero, y1: top, y2: top + parts.keyTokens.length * ROW, stroke: strong, "stroke-width": 1};
+    const line = {x1: zero, x2: zero, y1: top, y2: top + shown.length * ROW, stroke: strong, "stroke-width": 1};
     picture.add(shape("line", line));
   }
 }

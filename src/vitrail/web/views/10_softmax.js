@@ -8,7 +8,7 @@ import {columnLabels, columnLabelsHeight} from "../draw/matrix.js";
 import {fitText, label, textWidth} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
-import {AttentionParts, strongest} from "./attention_parts.js";
+import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
 import {raised} from "./choices.js";
 
 /**
@@ -17,6 +17,7 @@ import {raised} from "./choices.js";
  */
 
 const DIGITS = 3;
+const MOST = 40; // tokens; of a longer sentence those with the largest shares, and all others together
 const SMALLEST = 12; // type that can still be read from afar
 
 /** @type {import("../views.js").View} */
@@ -176,8 +177,11 @@ function drawDown(context, parts, steps, weights, tell) {
   });
   const barLeft = left + steps.length * cellWidth + 16;
   const room = context.room - barLeft - 4;
-  parts.keyTokens.forEach((token, key) => {
-    const y = top + key * rowHeight;
+  const shown = keysToShow(weights, MOST, parts.token);
+  const others = weights.length - shown.length;
+  shown.forEach((key, row) => {
+    const token = parts.keyTokens[key];
+    const y = top + row * rowHeight;
     band(context, {x: left, y: y + 2, width: steps.length * cellWidth, height: rowHeight - 4});
     label(picture, {x: nameWidth, y: y + 20, text: fitText(token, nameWidth, 14, key === best), anchor: "end", bold: key === best});
     steps.forEach((step, column) => {
@@ -189,15 +193,22 @@ function drawDown(context, parts, steps, weights, tell) {
       picture.add(shape("rect", {...bar, rx: 3, fill: headColour(parts.head, picture.theme)}), bar);
     }
   });
+  if (others > 0) {
+    const y = top + shown.length * rowHeight + 20;
+    const {values, write} = steps[steps.length - 1];
+    const rest = write(1 - shown.reduce((sum, key) => sum + values[key], 0));
+    label(picture, {x: nameWidth, y, text: fitText(`${others} others`, nameWidth, 14), anchor: "end", quiet: true});
+    label(picture, {x: left + steps.length * cellWidth - 8, y, text: rest, anchor: "end", numeric: true, quiet: true});
+  }
   readable(picture, {
     x: left,
     y: top,
-    rows: parts.keyTokens.length,
+    rows: shown.length,
     columns: steps.length,
     cellWidth,
     cellHeight: rowHeight,
     label: `Table of ${titles.join(", ")} for ${parts.keyTokens.length} tokens`,
-    describe: (key, step) => tell(step, key),
+    describe: (row, step) => tell(step, shown[row]),
     key: "softmax-table",
   });
 }

@@ -285,6 +285,15 @@ function sharedWith({trace}, head) {
 }
 
 /**
+ * What was read; of a long sentence its beginning and its end.
+ * @param {string[]} tokens
+ */
+function someTokens(tokens) {
+  if (tokens.length <= 40) return tokens;
+  return [...tokens.slice(0, 16), `… ${tokens.length - 20} more …`, ...tokens.slice(-4)];
+}
+
+/**
  * The encoders at the left; their keys and values go to every decoder.
  * @param {ViewContext} context
  * @param {Box & {layerMiddle: (layer: number) => number}} decoders
@@ -294,7 +303,8 @@ function drawEncodersBeside(context, decoders, bottom) {
   const {trace} = context;
   const picture = context.picture("");
   const width = 176;
-  const tokens = layOutTokens(trace.source.tokens, width, 13);
+  const read = someTokens(trace.source.tokens);
+  const tokens = layOutTokens(read, width, 13);
   const layers = trace.layers("encoder");
   const pitch = Math.max(30, Math.min(46, 220 / layers));
   const height = 44 + layers * pitch;
@@ -314,7 +324,7 @@ function drawEncodersBeside(context, decoders, bottom) {
   }
   const tokensTop = y + height + 30;
   arrow(picture, {points: [[width / 2, tokensTop - 4], [width / 2, y + height + 4]], meaning: "x", width: 3});
-  tokenLine(picture, {x: 0, y: tokensTop, width, tokens: trace.source.tokens, meaning: "x", size: 13});
+  tokenLine(picture, {x: 0, y: tokensTop, width, tokens: read, meaning: "x", size: 13});
   const trunk = width + 26;
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const middle = decoders.layerMiddle(layer);
@@ -343,7 +353,7 @@ function drawEncodersBelow(context, g, decoders, y) {
   box(picture, {x: g.left, y, width: g.width, height: 44, text: title, meaning: "encoder", size: 15});
   const middle = g.left + g.width / 2;
   arrow(picture, {points: [[middle, y + 74], [middle, y + 48]], meaning: "x", width: 3});
-  tokenLine(picture, {x: g.left, y: y + 78, width: g.width, tokens: trace.source.tokens, meaning: "x", size: 13});
+  tokenLine(picture, {x: g.left, y: y + 78, width: g.width, tokens: someTokens(trace.source.tokens), meaning: "x", size: 13});
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const at = decoders.layerMiddle(layer);
     arrow(picture, {points: [[g.left, y + 22], [12, y + 22], [12, at], [g.left + 11, at]], meaning: "encoder"});

@@ -2,7 +2,7 @@
 
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
-import {count, decimal, percent, precise} from "../numbers.js";
+import {count, decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
 import {fitText, label, textWidth} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
@@ -99,7 +99,7 @@ function renderWithoutProbes(context) {
   const reference = forcedReference(trace);
   const forced = reference ?? forcedTranslation(trace);
   const text = trace.reference?.text ?? trace.target.text;
-  context.say`Here is what the model is asked for at each of the ${forced.length} positions of ${`“${text}”`}, and what it
+  context.say`Here is what the model is asked for at each of the ${forced.length} positions of ${quoted(text)}, and what it
     puts out there now that it is trained. On average it gives the right word ${percent(Math.exp(-forced.loss()))}.`;
   context.say`How it came to that was not recorded with this model. ${plain(
     "A model that is trained with probes (the setting probes in [train], on by default) keeps it, and there is a slider here.",

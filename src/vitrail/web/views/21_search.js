@@ -2,7 +2,7 @@
 
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
-import {decimal, percent, precise} from "../numbers.js";
+import {decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
 import {fitText, label} from "../draw/label.js";
 import {pressable, readable} from "../draw/reading.js";
@@ -79,14 +79,14 @@ function speak(context, columns) {
   const worst = way.reduce((most, node) => Math.max(most, node.candidate.rank), 0);
   if (search.beam_size === 1) {
     context.say`Greedy search: at every step only the most probable word is kept and all others are given up at once. It
-      wrote ${`“${best.text}”`}, with a score of ${decimal(best.score, 3)}.`;
+      wrote ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}.`;
     return;
   }
   context.say`Taking only the best word at each step can lead astray. So ${search.beam_size} partial translations are kept
     at every step (beam_size) and ${search.top_beams} ${plain(search.top_beams === 1 ? "is" : "are")} returned at the end
     (top_beams). A score is the sum of log-probabilities ${plain(penaltyWords(search))}.`;
-  context.say`The best, ${`“${best.text}”`}, ends with ${decimal(best.score, 3)}${plain(
-    second ? `, ${decimal(best.score - second.score, 3)} ahead of “${second.text}”` : "",
+  context.say`The best, ${quoted(best.text)}, ends with ${decimal(best.score, 3)}${plain(
+    second ? `, ${decimal(best.score - second.score, 3)} ahead of ${quoted(second.text)}` : "",
   )}. ${plain(
     isGreedy(way, search)
       ? "Each of its words was the best continuation, so greedy search would have found it too."

@@ -149,6 +149,19 @@ export class AttentionParts {
 }
 
 /**
+ * The keys to show of a row, in the order of the sentence: all, or of a long sentence those with the largest values.
+ * @param {ArrayLike<number>} values scores or weights
+ * @param {number} most
+ * @param {number} always one that is shown in any case
+ */
+export function keysToShow(values, most, always) {
+  const all = Array.from(values, (_, key) => key);
+  if (all.length <= most) return all;
+  const largest = all.sort((a, b) => values[b] - values[a]).slice(0, most);
+  return [...new Set([...largest, always])].sort((a, b) => a - b);
+}
+
+/**
  * The key to which a row of weights gives most.
  * @param {ArrayLike<number>} weights
  */

@@ -20,24 +20,8 @@ const DIAL = 40; // radius
 export function drawTurns(context, y) {
   const {trace, state, room} = context;
   const picture = context.picture("");
-  const path = `${state.stack}.${state.layer}.self_attention`;
-  const before = trace.array(`${path}.q`).row(state.head, state.token);
-  const after = trace.array(`${path}.q_rotated`).row(state.head, state.token);
   const half = trace.config.d_k / 2;
-  const token = trace.tokens(state.stack)[state.token];
-  const text = `the query of “${token}” in ${state.stack} ${state.layer}, head ${state.head}: each pair turned by position ${state.token} × its speed`;
-  label(picture, {x: 0, y: y + 16, text: room < 600 ? `the query of “${token}”, turned` : text, bold: true, size: 15});
-  const space = 2 * DIAL + 24;
-  const pairs = Math.min(half, room < 600 ? 6 : 8);
-  const perLine = Math.max(1, Math.min(pairs, Math.floor(room / space)));
-  for (let pair = 0; pair < pairs; pair++) {
-    const middle = {x: (pair % perLine) * space + DIAL + 4, y: y + 40 + DIAL + Math.floor(pair / perLine) * (space + 34)};
-    const turn = angle(state.token, pair, half);
-    dial(context, middle, [before[pair], before[pair + half]], [after[pair], after[pair + half]]);
-    label(picture, {x: middle.x, y: middle.y + DIAL + 18, text: `numbers ${pair} and ${pair + half}`, size: 11, anchor: "middle", quiet: true});
-    label(picture, {x: middle.x, y: middle.y + DIAL + 34, text: `${decimal(turn, turn < 0.1 ? 4 : 2)} rad`, size: 12, anchor: "middle", numeric: true});
-  }
-  const top = y + 40 + Math.ceil(pairs / perLine) * (space + 34) + 10;
+  const top = context.inside(`${state.stack}.${state.layer}`) ? drawDials(context, y) : y; // else the table alone
   const tokens = trace.tokens(state.stack);
   label(picture, {x: 0, y: top + 16, text: `the cosine of every angle: ${tokens.length} positions × ${half} pairs`, bold: true, size: 15});
   const nameWidth = Math.min(100, Math.max(...tokens.map((name) => textWidth(name, 13, true)))) + 10;
@@ -60,6 +44,34 @@ export function drawTurns(context, y) {
     ],
   });
   return top + 40 + box.height;
+}
+
+/**
+ * The first pairs of the chosen token's query, before and after. Gives the lower edge.
+ * @param {ViewContext} context
+ * @param {number} y
+ */
+function drawDials(context, y) {
+  const {trace, state, room} = context;
+  const picture = context.picture("");
+  const path = `${state.stack}.${state.layer}.self_attention`;
+  const before = trace.array(`${path}.q`).row(state.head, state.token);
+  const after = trace.array(`${path}.q_rotated`).row(state.head, state.token);
+  const half = trace.config.d_k / 2;
+  const token = trace.tokens(state.stack)[state.token];
+  const text = `the query of “${token}” in ${state.stack} ${state.layer}, head ${state.head}: each pair turned by position ${state.token} × its speed`;
+  label(picture, {x: 0, y: y + 16, text: room < 600 ? `the query of “${token}”, turned` : text, bold: true, size: 15});
+  const space = 2 * DIAL + 24;
+  const pairs = Math.min(half, room < 600 ? 6 : 8);
+  const perLine = Math.max(1, Math.min(pairs, Math.floor(room / space)));
+  for (let pair = 0; pair < pairs; pair++) {
+    const middle = {x: (pair % perLine) * space + DIAL + 4, y: y + 40 + DIAL + Math.floor(pair / perLine) * (space + 34)};
+    const turn = angle(state.token, pair, half);
+    dial(context, middle, [before[pair], before[pair + half]], [after[pair], after[pair + half]]);
+    label(picture, {x: middle.x, y: middle.y + DIAL + 18, text: `numbers ${pair} and ${pair + half}`, size: 11, anchor: "middle", quiet: true});
+    label(picture, {x: middle.x, y: middle.y + DIAL + 34, text: `${decimal(turn, turn < 0.1 ? 4 : 2)} rad`, size: 12, anchor: "middle", numeric: true});
+  }
+  return y + 40 + Math.ceil(pairs / perLine) * (space + 34) + 10;
 }
 
 /**
