@@ -14,6 +14,7 @@ from torch import Tensor
 from vitrail.config import ModelConfig
 from vitrail.errors import ConfigError
 from vitrail.model import Tap, Transformer
+from vitrail.model.dropout import Dropout
 
 Build = Callable[..., Transformer]
 SOURCE = torch.tensor([[4, 9, 7, 5, 3], [8, 6, 3, 0, 0]])
@@ -127,7 +128,7 @@ def test_a_copy_and_a_pickled_copy_are_the_same_model(small_model: Build) -> Non
 
 def test_dropout_is_where_the_paper_has_it_and_nowhere_else(small_model: Build) -> None:
     model = small_model(dropout=0.5)
-    places = [name for name, module in model.named_modules() if isinstance(module, torch.nn.Dropout)]
+    places = [name for name, module in model.named_modules() if isinstance(module, Dropout) and module.share]
     layers = [f"encoder.layers.{n}.add_norm_{i}.dropout" for n in (0, 1) for i in (1, 2)]
     layers += [f"decoder.layers.{n}.add_norm_{i}.dropout" for n in (0, 1) for i in (1, 2, 3)]
     assert sorted(places) == sorted(["dropout", *layers])

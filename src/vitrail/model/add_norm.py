@@ -12,6 +12,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
+from vitrail.model.dropout import Dropout
 from vitrail.model.taps import NO_TAP, Tap
 
 
@@ -21,7 +22,7 @@ class AddNorm(nn.Module, ABC):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.norm = layer_norm(config)
-        self.dropout = nn.Dropout(config.dropout)  # on the sub-layer's output, before it is added (section 5.4)
+        self.dropout = Dropout(config.dropout)  # on the sub-layer's output, before it is added (section 5.4)
 
     @abstractmethod
     def forward(self, x_BTD: Tensor, sublayer: Callable[[Tensor], Tensor], *, tap: Tap = NO_TAP) -> Tensor:

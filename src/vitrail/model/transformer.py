@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from vitrail.config import ModelConfig
 from vitrail.model.cache import Cache
 from vitrail.model.decoder import Decoder
+from vitrail.model.dropout import Dropout
 from vitrail.model.embedding import build_embeddings
 from vitrail.model.encoder import Encoder, Memory
 from vitrail.model.masks import mask_padding
@@ -26,7 +27,7 @@ class Transformer(nn.Module):
         self.embeddings = build_embeddings(config, source_vocabulary, target_vocabulary)
         self.source_positions = build_positions(config)
         self.target_positions = build_positions(config)
-        self.dropout = nn.Dropout(config.dropout)  # on the sum of embedding and position (section 5.4)
+        self.dropout = Dropout(config.dropout)  # on the sum of embedding and position (section 5.4)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.output_bias = nn.Parameter(torch.zeros(target_vocabulary)) if config.output_bias else None

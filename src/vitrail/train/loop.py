@@ -15,7 +15,6 @@ from vitrail.data import Batch, BatchStream, Position, Prepared
 from vitrail.errors import TrainingError
 from vitrail.folder import ModelFolder
 from vitrail.model import Transformer
-from vitrail.text import BOS
 from vitrail.train.checkpoint import (
     RunState,
     average_weights,
@@ -26,7 +25,7 @@ from vitrail.train.checkpoint import (
 )
 from vitrail.train.events import Listener, StepDone, Validated
 from vitrail.train.log import Log
-from vitrail.train.loss import smoothed_loss
+from vitrail.train.objective import Objective
 from vitrail.train.optimizer import set_rate
 from vitrail.train.probes import ProbeLog
 from vitrail.train.schedule import make_schedule
@@ -62,6 +61,7 @@ class Trainer:
         self.folder, self.config = folder, folder.config.train
         self.model, self.optimizer, self.state = model, optimizer, state
         self.log, self.probes, self.listener = log, probes, listener
+        self.objective = Objective(model, smoothing=self.config.label_smoothing)
         self.stream = BatchStream(
             prepared.train, prepared.weights, batch_tokens=self.config.batch_tokens, seed=self.config.seed
         )
@@ -126,8 +126,8 @@ class Trainer:
         self._tell(loss_sum / tokens, tokens, rate)
 
     def _loss(self, batch: Batch) -> Tensor:
-        source_BS, target_BT = torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)
-        return smoothed_loss(self.model(source_BS, shifted(target_BT)), target_BT, self.config.label_smoothing)
+        loss: Tensor = self.objective(torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT))
+        return loss
 
     def _gradient_norm(self) -> float:
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
@@ -276,8 +276,3 @@ class Pace:
     def seconds_left(self) -> float:
         """At the pace so far."""
         return self.steps_left * self.seconds / max(self.steps, 1)
-
-
-def shifted(target_BT: Tensor) -> Tensor:
-    """The decoder's input: the target moved one place to the right behind `<bos>`."""
-    return torch.cat([torch.full_like(target_BT[:, :1], BOS), target_BT[:, :-1]], dim=1)

@@ -1,4 +1,7 @@
-"""The loss: cross-entropy with label smoothing (section 5.4 of the paper). Dimension key: vitrail/model/__init__.py."""
+"""The loss, written plainly: cross-entropy with label smoothing (section 5.4 of the paper).
+
+Training computes the same without holding all logits (objective.py); a test holds it equal to this.
+"""
 
 from __future__ import annotations
 

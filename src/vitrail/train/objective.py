@@ -1,0 +1,108 @@
+"""What training makes smaller: the cross-entropy with smoothed targets, and with R-Drop how far two looks differ.
+
+The logits of a whole batch would be the largest thing in memory, kept several times over. They are computed for a few
+hundred tokens at a time instead, and what follows from them for the gradient at once, while they are still at hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from vitrail.model import Transformer
+from vitrail.text import BOS, PAD
+
+ROWS = 512  # tokens whose logits are held at a time
+
+
+class Objective(nn.Module):
+    """The loss of a batch as a module around the model, so that its forward pass is one call."""
+
+    def __init__(self, model: Transformer, *, smoothing: float, r_drop: float = 0.0) -> None:
+        super().__init__()
+        self.model, self.smoothing, self.r_drop = model, smoothing, r_drop
+
+    def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        """The loss summed over the target's tokens: a step divides once by all of its tokens, however it is split."""
+        looks = 2 if self.r_drop else 1  # each with another dropout
+        hidden_BTD = self.model.decode(
+            shifted(target_BT).repeat(looks, 1), self.model.encode(source_BS.repeat(looks, 1))
+        )
+        is_token_N = target_BT.flatten() != PAD
+        hidden_LND = hidden_BTD.view(looks, -1, hidden_BTD.size(-1))[:, is_token_N]
+        table_VD, bias_V = self.model.embeddings.output_table_VD(), self.model.output_bias
+        target_N = target_BT.flatten()[is_token_N]
+        settings = (self.smoothing, self.r_drop)
+        loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings)  # type: ignore[no-untyped-call]
+        return loss
+
+
+class _LossOfRows(torch.autograd.Function):
+    """From the decoder's output to the loss, without ever holding all logits. L looks, N tokens."""
+
+    @staticmethod
+    def forward(  # noqa: PLR0917 - torch hands them over one by one
+        ctx: Any,
+        hidden_LND: Tensor,
+        table_VD: Tensor,
+        bias_V: Tensor | None,
+        target_N: Tensor,
+        settings: tuple[float, float],
+    ) -> Tensor:
+        grad_hidden_LND, grad_table_VD = torch.empty_like(hidden_LND), torch.zeros_like(table_VD)
+        grad_bias_V = torch.zeros_like(bias_V) if bias_V is not None else None
+        loss = hidden_LND.new_zeros(())
+        for start in range(0, len(target_N), ROWS):
+            rows = slice(start, start + ROWS)
+            hidden_LRD = hidden_LND[:, rows]
+            logits_LRV = F.linear(hidden_LRD, table_VD, bias_V)
+            part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], *settings)
+            loss += part
+            grad_hidden_LND[:, rows] = grad_LRV @ table_VD
+            flat_MV = grad_LRV.flatten(0, 1)
+            grad_table_VD.addmm_(flat_MV.mT, hidden_LRD.flatten(0, 1))
+            if grad_bias_V is not None:
+                grad_bias_V += flat_MV.sum(0)
+        ctx.save_for_backward(grad_hidden_LND, grad_table_VD, grad_bias_V)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        hidden, table, bias = ctx.saved_tensors
+        return hidden * grad, table * grad, None if bias is None else bias * grad, None, None
+
+
+def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> tuple[Tensor, Tensor]:
+    """The loss of some tokens, the mean over the looks at each, and its gradient with respect to their logits.
+
+    With two looks, p and q, R-Drop adds r_drop/2 times the mean of KL(p‖q) and KL(q‖p).
+    """
+    looks, _, vocabulary = logits_LRV.shape
+    log_p_LRV = logits_LRV.log_softmax(-1)
+    index_LR1 = target_R.expand(looks, -1).unsqueeze(-1)
+    right_LR = log_p_LRV.gather(-1, index_LR1).squeeze(-1)
+    loss = -(1 - smoothing) * right_LR.sum()
+    if smoothing:
+        loss -= smoothing / vocabulary * log_p_LRV.sum()
+    if r_drop:
+        grad_LRV = log_p_LRV.exp()
+        apart_RV = log_p_LRV[0] - log_p_LRV[1]
+        p_LRV, sign = grad_LRV.clone(), apart_RV.new_tensor([1.0, -1.0])[:, None, None]
+        apart_LRV = apart_RV * sign
+        kl_LR1 = (p_LRV * apart_LRV).sum(-1, keepdim=True)
+        loss += r_drop / 2 * kl_LR1.sum()
+        grad_LRV += r_drop / 2 * (p_LRV * (apart_LRV - kl_LR1) + (p_LRV[0] - p_LRV[1]) * sign)
+    else:
+        grad_LRV = log_p_LRV.exp_()  # prediction minus target, in place
+    if smoothing:
+        grad_LRV -= smoothing / vocabulary
+    grad_LRV.scatter_add_(-1, index_LR1, grad_LRV.new_full((), smoothing - 1).expand(index_LR1.shape))
+    return loss / looks, grad_LRV.div_(looks) if looks > 1 else grad_LRV
+
+
+def shifted(target_BT: Tensor) -> Tensor:
+    """The decoder's input: the target moved one place to the right behind `<bos>`."""
+    return torch.cat([torch.full_like(target_BT[:, :1], BOS), target_BT[:, :-1]], dim=1)
