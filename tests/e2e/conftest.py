@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from door import settings, vitrail
-from page_fixtures import browser, open_page, screenshots, street  # noqa: F401  (for tests of the page)
+from page_fixtures import album, browser, leave_pictures, open_page, screenshots, street  # noqa: F401  (for tests of the page)
 
 from vitrail.config import load_config
 from vitrail.data.phrasebook import held_out, training_pairs

@@ -1,9 +1,10 @@
 """What tests of the page share: a browser, traces small enough to make at once, and a folder for screenshots.
 
-conftest.py makes the fixtures known to every test here; `make_trace` is imported from this module.
+conftest.py makes the fixtures known to every test here; functions such as `make_trace` are imported from this module.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,39 +75,112 @@ def street():
     return make_trace()
 
 
+class Pages:
+    """Stand-alone files in the browser, without a network; `troubles` is what went wrong in them."""
+
+    def __init__(self, browser, folder: Path) -> None:
+        self.browser, self.folder = browser, folder
+        self.contexts: list = []
+        self.troubles: list[str] = []
+
+    def open(self, trace, place: str, look: str):
+        """A trace's page, at a place, once it has checked its numbers."""
+        from vitrail.explain import page_of
+
+        width, height = SIZES[look]
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if look == "dark" else "light",
+            reduced_motion="reduce",
+            offline=True,
+        )
+        self.contexts.append(context)
+        page = context.new_page()
+        watch(page, self.troubles)
+        path = self.folder / f"page-{len(self.contexts)}.html"
+        path.write_text(page_of(trace), encoding="utf-8")
+        page.goto(f"{path.as_uri()}#{place}")
+        assert verified(page)
+        return page
+
+    def close(self) -> None:
+        """Close all of them; nothing must have gone wrong."""
+        for context in self.contexts:
+            context.close()
+        assert not self.troubles, self.troubles
+
+
 @pytest.fixture
 def open_page(browser, tmp_path) -> Iterator[object]:
     """Open a trace as a stand-alone file: `open_page(trace, "view=score&token=8", "dark")` gives Playwright's page.
 
     The network is off, and a test fails in whose page something went wrong.
     """
-    from vitrail.explain import page_of
-
-    contexts, troubles = [], []
+    pages = Pages(browser, tmp_path)
 
     def open_one(trace, place="", look="light"):
-        width, height = SIZES[look]
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if look == "dark" else "light",
-            reduced_motion="reduce",
-            offline=True,
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-        path = tmp_path / f"page-{len(contexts)}.html"
-        path.write_text(page_of(trace), encoding="utf-8")
-        page.goto(f"{path.as_uri()}#{place}")
-        page.locator("html[data-verified=ok], html[data-verified=failed]").wait_for(state="attached")
-        assert page.locator("html").get_attribute("data-verified") == "ok"
-        return page
+        return pages.open(trace, place, look)
 
     yield open_one
-    for context in contexts:
-        context.close()
-    assert not troubles, troubles
+    pages.close()
+
+
+@pytest.fixture(scope="module")
+def album(browser, tmp_path_factory) -> Iterator[object]:
+    """A page for each trace and look, which stays open and turns from view to view."""
+    pages, opened = Pages(browser, tmp_path_factory.mktemp("album")), {}
+
+    def page_of(trace, look):
+        if (id(trace), look) not in opened:
+            opened[id(trace), look] = pages.open(trace, "", look), trace  # the trace too: its id must stay its own
+        return opened[id(trace), look][0]
+
+    page_of.troubles = pages.troubles
+    yield page_of
+    pages.close()
+
+
+@pytest.fixture
+def leave_pictures(album, screenshots):
+    """A picture in light, in dark and on a phone; nothing went wrong, and the page never scrolls sideways.
+
+    `leave_pictures(trace, "view=score", "09-score")`.
+    """
+
+    def leave(trace, place, name):
+        for look in SIZES:
+            page = album(trace, look)
+            turn_to(page, place)
+            assert page.locator(".problem").count() == 0
+            wide, seen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+            assert wide <= seen
+            page.screenshot(path=screenshots / f"{name}-{look}.png", full_page=True)
+            assert not album.troubles, album.troubles
+
+    return leave
+
+
+def watch(page, troubles):
+    """Keep what goes wrong in a page."""
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+
+
+def verified(page):
+    """Whether the numbers add up, once the page has said so."""
+    page.locator("html[data-verified=ok], html[data-verified=failed]").wait_for(state="attached")
+    return page.locator("html").get_attribute("data-verified") == "ok"
+
+
+def turn_to(page, place):
+    """Go to a place as its address does; it is drawn when this returns."""
+    page.evaluate(
+        """place => {
+          history.replaceState(null, "", `#${place}`);
+          window.dispatchEvent(new HashChangeEvent("hashchange"));
+        }""",
+        place,
+    )
 
 
 def point_at(page, key, row, column, shape):
@@ -120,16 +194,16 @@ def point_at(page, key, row, column, shape):
     return page.locator(".tooltip").inner_text().split("\n")
 
 
+def rows_of(page, key):
+    """How many cells a grid of one column has."""
+    return int(page.locator(f'[data-key="{key}"]').get_attribute("aria-valuemax"))
+
+
 def number(text):
     """A number as the page writes it."""
     return float(text.replace("−", "-").replace("-∞", "-inf").replace(",", ""))
 
 
-def leave_pictures(open_page, trace, place, screenshots, name):
-    """A picture in light, in dark and on a phone; nothing went wrong, and the page never scrolls sideways."""
-    for look in SIZES:
-        page = open_page(trace, place, look)
-        assert page.locator(".problem").count() == 0
-        wide, seen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        assert wide <= seen
-        page.screenshot(path=screenshots / f"{name}-{look}.png", full_page=True)
+def numbers_in(text):
+    """All numbers of a text."""
+    return [number(found) for found in re.findall(r"[−-]?(?:\d[\d,]*(?:\.\d+)?(?:e-?\d+)?|∞)", text)]

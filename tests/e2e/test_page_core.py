@@ -13,10 +13,10 @@ from math import inf
 
 import numpy as np
 import pytest
-from page_fixtures import leave_pictures, make_trace, number, point_at
+from page_fixtures import make_trace, number, numbers_in, point_at, rows_of, turn_to, watch
 
 from vitrail.config import DecodeConfig
-from vitrail.trace import Trace
+from vitrail.trace import Trace, inside
 
 HOSTILE = '<img src=x onerror="document.title=1">&lt;</script><script>document.title=2</script>"\'`${1}'
 
@@ -63,17 +63,17 @@ def test_every_view_shows_every_kind_of_model(open_page, settings):
     assert not [address for address in asked if not address.startswith(("data:", "blob:"))]
 
 
-def test_black_box(open_page, street, screenshots):
+def test_black_box(open_page, street, leave_pictures):
     page = open_page(street)
     assert street.source in page.locator("main").inner_text()
     assert street.text in page.locator("main").inner_text()
     assert street.document["model"]["name"] in page.locator("header").inner_text()
     page.get_by_role("button", name="Open the box").press("Enter")
     assert page.locator("h1").inner_text() == "Encoders and decoders"
-    leave_pictures(open_page, street, "", screenshots, "01-black-box")
+    leave_pictures(street, "", "01-black-box")
 
 
-def test_stacks(open_page, street, screenshots):
+def test_stacks(open_page, street, leave_pictures):
     page = open_page(street, "view=stacks")
     parts = street.document["model"]["parameters"]["parts"]
     for stack in ("encoder", "decoder"):
@@ -84,21 +84,21 @@ def test_stacks(open_page, street, screenshots):
             assert f"{written} parameters" in box.get_attribute("aria-label")
     page.get_by_role("button", name=re.compile("^decoder 1, .* go inside")).click()
     assert page.evaluate("location.hash").startswith("#view=layer&stack=decoder&layer=1")
-    leave_pictures(open_page, street, "view=stacks", screenshots, "02-stacks")
+    leave_pictures(street, "view=stacks", "02-stacks")
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_inside_a_layer(open_page, street, paper, screenshots, norm):
+def test_inside_a_layer(open_page, street, paper, leave_pictures, norm):
     trace = {"post": paper, "pre": make_trace(norm="pre")}[norm]
     page = open_page(trace, "view=layer&layer=1")
     text = page.locator(".picture-scroller").inner_text()
     assert ("Add & Normalize" in text) == (norm == "post")
     length = np.linalg.norm(trace["encoder.1.self_attention.output"], axis=-1).mean()
     assert f"length {length:.1f}" in text
-    leave_pictures(open_page, trace, "view=layer&layer=1", screenshots, f"03-layer-{norm}")
+    leave_pictures(trace, "view=layer&layer=1", f"03-layer-{norm}")
 
 
-def test_embeddings_by_pointer(open_page, street, screenshots):
+def test_embeddings_by_pointer(open_page, street, leave_pictures):
     page = open_page(street, "view=embeddings&token=8")
     values = street["source.embedding"]
     picks = random.Random(0)
@@ -107,7 +107,7 @@ def test_embeddings_by_pointer(open_page, street, screenshots):
         what, shown = point_at(page, "embeddings", row, column, values.shape)
         assert street.document["source"]["tokens"][row] in what
         assert number(shown) == pytest.approx(values[row, column], rel=1e-6)
-    leave_pictures(open_page, street, "view=embeddings&token=8", screenshots, "04-embeddings")
+    leave_pictures(street, "view=embeddings&token=8", "04-embeddings")
 
 
 def test_embeddings_by_keyboard(open_page, street):
@@ -124,7 +124,7 @@ def test_embeddings_by_keyboard(open_page, street):
     assert page.evaluate("document.activeElement.dataset.key") == "embeddings"
 
 
-def test_paths(open_page, street, screenshots):
+def test_paths(open_page, street, leave_pictures):
     page = open_page(street, "view=paths&layer=1&token=8")
     weights = street["encoder.1.self_attention.weights"].mean(0)[8]
     said = page.locator(".prose").inner_text()
@@ -133,12 +133,12 @@ def test_paths(open_page, street, screenshots):
     values = street["encoder.1.feed_forward.output"]
     shown = point_at(page, "encoder.1.feed_forward.output-3", 0, 7, (1, values.shape[1]))[1]
     assert number(shown) == pytest.approx(values[3, 7], rel=1e-6)
-    leave_pictures(open_page, street, "view=paths&layer=1&token=8", screenshots, "06-paths")
-    leave_pictures(open_page, street, "view=paths&stack=decoder&token=3", screenshots, "06-paths-decoder")
+    leave_pictures(street, "view=paths&layer=1&token=8", "06-paths")
+    leave_pictures(street, "view=paths&stack=decoder&token=3", "06-paths-decoder")
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_residuals(open_page, paper, screenshots, norm):
+def test_residuals(open_page, paper, leave_pictures, norm):
     trace = {"post": paper, "pre": make_trace(norm="pre")}[norm]
     place = "view=residuals&stack=decoder&sublayer=cross_attention&token=2"
     page = open_page(trace, place)
@@ -150,7 +150,7 @@ def test_residuals(open_page, paper, screenshots, norm):
     for line, name in enumerate(names):
         shown = point_at(page, f"residual-{line}", 0, 5, (1, width))[1]
         assert number(shown) == pytest.approx(trace[name][2, 5], rel=1e-6, abs=1e-12), name
-    leave_pictures(open_page, trace, place, screenshots, f"14-residuals-{norm}")
+    leave_pictures(trace, place, f"14-residuals-{norm}")
 
 
 def test_it_says_what_it_checked(open_page, street):
@@ -329,8 +329,7 @@ def test_inside_a_notebook(browser, street, tmp_path):
     troubles = []
     with browser.new_context(offline=True, viewport={"width": 1200, "height": 1600}) as context:
         page = context.new_page()
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+        watch(page, troubles)
         page.goto((tmp_path / "notebook.html").as_uri())
         for number_of_frame in range(2):
             frame = page.frame_locator("iframe").nth(number_of_frame)
@@ -358,6 +357,66 @@ def test_long_sentences_stay_usable(open_page, screenshots):
         page.screenshot(path=screenshots / f"long-{view}.png")
 
 
+@pytest.fixture(scope="module")
+def light():
+    """A trace that holds the insides of four of its six layers, and no logits: what is left of a long sentence."""
+    whole = make_trace(encoder_layers=3, decoder_layers=3)
+    left_out = {*inside(whole, "encoder.1"), *inside(whole, "decoder.1"), "logits"}
+    arrays = {name: array for name, array in whole.document["arrays"].items() if name not in left_out}
+    return Trace(
+        {**whole.document, "arrays": arrays, "inside_of": ["encoder.0", "encoder.2", "decoder.0", "decoder.2"]}
+    )
+
+
+def test_numbers_that_were_left_out_are_said_to_be(open_page, light, screenshots):
+    page = open_page(light, "view=score&layer=1&token=8&head=1")  # its proof is of what it holds
+    card = page.locator(".missing")
+    assert "inside encoder layer 1 are not in this file" in card.inner_text()
+    assert "--layers encoder.1" in card.locator("code").inner_text()
+    assert page.locator("figure").count() == 0
+    page.screenshot(path=screenshots / "09-score-left-out.png", full_page=True)
+    card.get_by_role("button", name="encoder 2").click()
+    assert "layer=2" in page.evaluate("location.hash")
+    scores = light["encoder.2.self_attention.scores"][1, 8]
+    assert number(point_at(page, "scores", 4, 0, (scores.size, 1))[1]) == pytest.approx(scores[4], rel=1e-6)
+    # Where the heads of a layer without its inside look is there all the same.
+    turn_to(page, "view=matrices&layer=1&token=8")
+    page.get_by_role("button", name="see what a word looks at").click()
+    weights = light["encoder.1.self_attention.weights"]
+    shown = page.locator('[data-share][data-head="2"]').nth(3).get_attribute("data-share")
+    assert number(shown) == pytest.approx(weights[2, 8, 3], abs=6e-5)
+
+
+def test_every_view_does_with_what_is_there(open_page, light):
+    page = open_page(light)
+    places = ("layer=1", "stack=decoder&layer=1", "stack=decoder&sublayer=cross_attention&layer=1")
+    names = [key.removeprefix("guide-") for key in guide_keys(page)]
+    without = set()
+    for view in names:
+        for place in places:
+            turn_to(page, f"view={view}&{place}&token=3&step=3")
+            assert page.locator(".problem").count() == 0, (view, place)
+            is_missing = page.locator(".missing").count() == 1
+            assert is_missing or page.locator(".prose").inner_text().strip(), (view, place)
+            without |= {view} if is_missing else set()
+    always = {"black-box", "stacks", "layer", "embeddings", "positions", "attention", "decoding", "output", "search"}
+    assert not without & always
+    assert {"score", "matrices", "residuals"} <= without
+
+
+def guide_keys(page):
+    return page.locator(".guide-entry").evaluate_all("entries => entries.map((entry) => entry.dataset.key)")
+
+
+def test_without_logits_the_log_probabilities_stand_in(open_page, light):
+    page = open_page(light, "view=output&step=2&warmth=0.50")
+    log_probs = light["log_probs"][2].astype(np.float64)
+    bent = np.exp(2 * log_probs)
+    lines = point_at(page, "output-chances", 0, 0, (rows_of(page, "output-chances"), 1))
+    assert lines[0].startswith(f"{log_probs.argmax()}:")
+    assert numbers_in(lines[-1])[-1] == pytest.approx(bent.max() / bent.sum(), rel=1e-5)
+
+
 def test_a_damaged_page_says_so(browser, street, tmp_path):
     from vitrail.explain import page_of
 
@@ -380,7 +439,7 @@ class Studio(http.server.ThreadingHTTPServer):
     """A studio that knows two sentences."""
 
     def __init__(self, traces):
-        self.traces, self.asked = traces, []
+        self.traces, self.asked, self.is_trained = traces, [], True
         super().__init__(("127.0.0.1", 0), Answers)
 
 
@@ -391,7 +450,8 @@ class Answers(http.server.BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if path == "/api/models":
             example = {"text": next(iter(self.server.traces)), "to": "fr"}
-            return self.send({"models": [{"name": "m", "languages": ["en", "fr"], "example": example}]})
+            entry = {"name": "m", "languages": ["en", "fr"], "example": example, "trained": self.server.is_trained}
+            return self.send({"models": [entry]})
         file = files("vitrail").joinpath("web", *path.strip("/").split("/")) if path != "/" else None
         file = file or files("vitrail").joinpath("web", "index.html")
         kind = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css"}[
@@ -462,6 +522,20 @@ def test_the_studio(browser, studio, street):
         page.locator("header", has_text=street.source).wait_for()
     assert [body["text"] for _, body, _ in studio.asked][:3] == [street.source, "another sentence", "zzz"]
     assert {token for _, _, token in studio.asked} == {"secret"}
+
+
+def test_an_untrained_model_is_said_to_be(browser, studio):
+    studio.is_trained = False
+    with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{studio.server_port}/?token=t")
+        page.locator("header .untrained", has_text="not trained yet").wait_for()
+        studio.is_trained = True  # saved meanwhile
+        sentence = page.get_by_label("Sentence to translate")
+        sentence.fill("another sentence")
+        sentence.press("Enter")
+        page.locator("header", has_text="another sentence").wait_for()
+        assert page.locator("header .untrained").count() == 0
 
 
 def test_a_link_into_the_studio_asks_for_the_same(browser, studio):

@@ -6,9 +6,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from page_fixtures import leave_pictures, make_trace, number, point_at
-
-pytestmark = pytest.mark.slow  # minutes of a browser: `make test-all`
+from page_fixtures import make_trace, number, numbers_in, point_at, turn_to
 
 VIEWS = (
     "positions",
@@ -36,11 +34,7 @@ def rotary():
     return make_trace(positions="rope", kv_heads=2, norm="pre", heads_off={"encoder.0.self_attention": [1]})
 
 
-def numbers_in(text):
-    return [number(found) for found in re.findall(r"−?\d+(?:\.\d+)?(?:e-?\d+)?", text)]
-
-
-def test_positions(open_page, street, screenshots):
+def test_positions(open_page, street, leave_pictures):
     page = open_page(street, "view=positions&token=8")
     position, total = street["source.position"], street["source.sum"]
     tokens, width = position.shape
@@ -56,7 +50,7 @@ def test_positions(open_page, street, screenshots):
     page = open_page(street, "view=positions&range=3")
     lines = point_at(page, "table-sinusoidal-concat", 7, 0, (64, width))
     assert "10,007" in lines[0] and number(lines[1]) == pytest.approx(np.sin(10007), abs=1e-6)
-    leave_pictures(open_page, street, "view=positions", screenshots, "05-positions")
+    leave_pictures(street, "view=positions", "05-positions")
 
 
 def test_the_layout_of_positions_can_be_switched(open_page, street):
@@ -83,7 +77,7 @@ def test_positions_of_models_that_add_none(open_page, rotary, relative, screensh
     page.screenshot(path=screenshots / "05-positions-relative.png", full_page=True)
 
 
-def test_attention_lines(open_page, street, screenshots):
+def test_attention_lines(open_page, street, leave_pictures):
     page = open_page(street, "view=attention&layer=1&token=8")
     weights = street["encoder.1.self_attention.weights"]
     heads, _, keys = weights.shape
@@ -104,8 +98,8 @@ def test_attention_lines(open_page, street, screenshots):
     assert "token=5" in page.evaluate("location.hash")
     assert shares()[0, 4] == pytest.approx(weights[0, 5, 4], abs=6e-5)
     assert "heads=0%2C2%2C3" in page.evaluate("location.hash")
-    leave_pictures(open_page, street, "view=attention", screenshots, "07-attention")
-    leave_pictures(open_page, street, "view=attention&heads-view=all", screenshots, "07-attention-heads")
+    leave_pictures(street, "view=attention", "07-attention")
+    leave_pictures(street, "view=attention&heads-view=all", "07-attention-heads")
 
 
 def test_attention_from_output_to_input(open_page, street):
@@ -118,7 +112,7 @@ def test_attention_from_output_to_input(open_page, street):
     assert number(marks.nth(3).get_attribute("data-share")) == pytest.approx(weights[2, token, 3], abs=6e-5)
 
 
-def test_query_key_value(open_page, street, screenshots):
+def test_query_key_value(open_page, street, leave_pictures):
     page = open_page(street, "view=query-key-value&layer=1&head=2&token=8")
     q, k = street["encoder.1.self_attention.q"], street["encoder.1.self_attention.k"]
     width = q.shape[2]
@@ -127,7 +121,7 @@ def test_query_key_value(open_page, street, screenshots):
     product, bias, total = numbers_in(lines[2])  # x · column + b, worked out by the page
     assert product + bias == pytest.approx(total, abs=2e-4) and total == pytest.approx(q[2, IT, 5], abs=2e-4)
     assert numbers_in(point_at(page, "k-0", 0, 3, (1, width))[0])[-1] == pytest.approx(k[2, IT, 3], rel=1e-6)
-    leave_pictures(open_page, street, "view=query-key-value", screenshots, "08-query-key-value")
+    leave_pictures(street, "view=query-key-value", "08-query-key-value")
 
 
 def test_query_key_value_turned_and_shared(open_page, rotary, screenshots):
@@ -139,7 +133,7 @@ def test_query_key_value_turned_and_shared(open_page, rotary, screenshots):
     page.screenshot(path=screenshots / "08-query-key-value-rope.png", full_page=True)
 
 
-def test_score(open_page, street, screenshots):
+def test_score(open_page, street, leave_pictures):
     page = open_page(street, "view=score&head=1&token=8&key=2")
     scores = street["encoder.0.self_attention.scores"]
     keys = scores.shape[2]
@@ -150,7 +144,7 @@ def test_score(open_page, street, screenshots):
     texts = [number(text) for text in page.locator(".terms .wrapped-vector").nth(2).locator("text").all_text_contents()]
     assert texts == pytest.approx(list(q[1, IT] * k[1, 2]), abs=0.0101)
     assert sum(texts) == pytest.approx(number(f"{scores[1, IT, 2]:.2f}"), abs=1e-9)
-    leave_pictures(open_page, street, "view=score", screenshots, "09-score")
+    leave_pictures(street, "view=score", "09-score")
 
 
 def test_score_of_content_and_position(open_page, relative, screenshots):
@@ -165,7 +159,7 @@ def test_score_of_content_and_position(open_page, relative, screenshots):
     page.screenshot(path=screenshots / "09-score-relative.png", full_page=True)
 
 
-def test_softmax(open_page, street, screenshots):
+def test_softmax(open_page, street, leave_pictures):
     page = open_page(street, "view=softmax&head=1&token=8")
     shape = (3, len(street.document["source"]["tokens"]))
     for row, name in enumerate(("scores", "scaled", "weights")):
@@ -173,7 +167,7 @@ def test_softmax(open_page, street, screenshots):
         lines = point_at(page, "softmax-table", row, 6, shape)
         shown = numbers_in(lines[0])[-1] if row == 2 else number(lines[1])
         assert shown == pytest.approx(value, rel=1e-5)
-    leave_pictures(open_page, street, "view=softmax", screenshots, "10-softmax")
+    leave_pictures(street, "view=softmax", "10-softmax")
 
 
 def test_softmax_hides_the_future(open_page, street):
@@ -209,7 +203,7 @@ def test_weighted_values_add_up_on_the_screen(open_page, street, look):
         assert sum(terms) == pytest.approx(total, abs=1e-9)
 
 
-def test_weighted_values(open_page, street, relative, rotary, screenshots):
+def test_weighted_values(open_page, street, relative, rotary, leave_pictures):
     page = open_page(street, "view=weighted-values&head=1&token=8")
     weights, v = street["encoder.0.self_attention.weights"], street["encoder.0.self_attention.v"]
     shown = numbers_in(point_at(page, "weighted-values", 2, 5, (weights.shape[2], 8))[0])[-1]
@@ -220,20 +214,20 @@ def test_weighted_values(open_page, street, relative, rotary, screenshots):
     *_, column = columns_of_numbers(open_page(rotary, "view=weighted-values&head=1&token=8"))
     *terms, total, off = column
     assert sum(terms) == pytest.approx(total, abs=1e-9) and off == 0
-    leave_pictures(open_page, street, "view=weighted-values", screenshots, "11-weighted-values")
+    leave_pictures(street, "view=weighted-values", "11-weighted-values")
 
 
-def test_matrices(open_page, street, screenshots):
+def test_matrices(open_page, street, leave_pictures):
     page = open_page(street, "view=matrices&head=1&token=8")
     weights, v = street["encoder.0.self_attention.weights"], street["encoder.0.self_attention.v"]
     _, tokens, width = v.shape
     shown = point_at(page, "weights", IT, 3, (tokens, tokens))[1]
     assert number(shown) == pytest.approx(weights[1, IT, 3], rel=1e-5)
     assert number(point_at(page, "made-v", 4, 2, (tokens, width))[1]) == pytest.approx(v[1, 4, 2], rel=1e-6)
-    leave_pictures(open_page, street, "view=matrices", screenshots, "12-matrices")
+    leave_pictures(street, "view=matrices", "12-matrices")
 
 
-def test_heads(open_page, street, rotary, screenshots):
+def test_heads(open_page, street, rotary, leave_pictures):
     page = open_page(street, "view=heads&layer=1")
     z, output = street["encoder.1.self_attention.z"], street["encoder.1.self_attention.output"]
     heads, tokens, width = z.shape
@@ -246,8 +240,8 @@ def test_heads(open_page, street, rotary, screenshots):
     assert page.locator("h1").inner_text() == "What a word looks at"
     page = open_page(rotary, "view=heads")
     assert "switched off: Z is 0" in page.locator(".figure .picture").text_content()
-    leave_pictures(open_page, street, "view=heads", screenshots, "13-heads")
-    leave_pictures(open_page, street, "view=heads&heads-as=recap", screenshots, "13-heads-recap")
+    leave_pictures(street, "view=heads", "13-heads")
+    leave_pictures(street, "view=heads&heads-as=recap", "13-heads-recap")
 
 
 def test_a_head_is_switched_off_and_the_sentence_translated_again(browser, screenshots):
@@ -287,21 +281,22 @@ def test_a_head_is_switched_off_and_the_sentence_translated_again(browser, scree
         page.close()
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"])
-@pytest.mark.parametrize("kv_heads", [1, 4])
-def test_every_option_has_every_picture(open_page, positions, kv_heads):
-    trace = make_trace(
-        positions=positions,
-        kv_heads=kv_heads,
-        max_distance=2,
-        norm="pre" if kv_heads == 1 else "post",
-        bias=kv_heads > 1,
-    )
+@pytest.mark.parametrize(
+    ("positions", "settings"),
+    [
+        ("sinusoidal-concat", {"kv_heads": 1, "norm": "pre", "bias": False}),
+        ("sinusoidal-halves", {"norm": "post"}),
+        ("learned", {"kv_heads": 1, "norm": "post"}),
+        ("relative", {"kv_heads": 2, "norm": "pre", "max_distance": 2}),
+        ("rope", {"norm": "post", "bias": False}),
+    ],
+)
+def test_every_option_has_every_picture(open_page, positions, settings):
+    trace = make_trace(positions=positions, **settings)
     page = open_page(trace)
     for view in VIEWS:
         for place in ("", "&stack=decoder&layer=1", "&stack=decoder&sublayer=cross_attention"):
-            page.evaluate("hash => { location.hash = hash; }", f"view={view}{place}&token=2&head=3")
-            page.wait_for_function("view => location.hash.includes(view)", arg=view.split("&")[0])
+            turn_to(page, f"view={view}{place}&token=2&head=3")
             assert page.locator(".problem").count() == 0, (view, place)
             assert page.locator(".figure .picture desc").text_content()
 
@@ -312,8 +307,6 @@ def test_weights_that_were_left_out_are_said_to_be(open_page, street):
     document["weights_of"] = []
     page = open_page(type(street).from_dict(document), "view=query-key-value")
     for view in ("query-key-value", "matrices", "heads"):
-        page.evaluate("hash => { location.hash = hash; }", f"view={view}")
-        page.wait_for_function(
-            "view => document.querySelector('.figure .picture')?.textContent.includes('not in this file')"
-        )
+        turn_to(page, f"view={view}")
+        assert "not in this file" in page.locator(".figure .picture").text_content()
         assert page.locator(".problem").count() == 0

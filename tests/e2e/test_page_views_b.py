@@ -1,10 +1,8 @@
 """Decoding, the mask, the output, the vocabulary, the loss, training and the search, in a real browser."""
 
-import re
-
 import numpy as np
 import pytest
-from page_fixtures import SENTENCE, make_trace
+from page_fixtures import SENTENCE, make_trace, number, numbers_in, point_at, rows_of
 
 from vitrail.config import DecodeConfig
 from vitrail.trace import Trace
@@ -31,31 +29,12 @@ def compared():
     return Trace.from_dict(document)
 
 
-def read_cell(page, key, row, column, shape):
-    """Put the pointer on one cell of a grid, and give the lines of the tooltip."""
-    area = page.locator(f'[data-key="{key}"] .reading-area')
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    page.mouse.move(
-        box["x"] + box["width"] * (column + 0.5) / shape[1], box["y"] + box["height"] * (row + 0.5) / shape[0]
-    )
-    return page.locator(".tooltip").inner_text().split("\n")
-
-
-def number(text):
-    return float(text.replace("−", "-").replace("-∞", "-inf").replace(",", ""))
-
-
 def last_number(text):
-    return number(re.findall(r"[−-]?(?:[\d.]+(?:e-?\d+)?|∞)", text)[-1])
+    return numbers_in(text)[-1]
 
 
 def described(page):
     return page.locator("main .picture desc").text_content()
-
-
-def rows_of(page, key):
-    return int(page.locator(f'[data-key="{key}"]').get_attribute("aria-valuemax"))
 
 
 def percent(share):
@@ -63,23 +42,14 @@ def percent(share):
     return f"{100 * share:.1f}%" if share < 0.0995 else f"{100 * share:.0f}%"
 
 
-def leave_pictures(open_page, trace, place, screenshots, name):
-    for look in ("light", "dark", "phone"):
-        page = open_page(trace, place, look)
-        assert page.locator(".problem").count() == 0
-        wide, seen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        assert wide <= seen, "the page itself never scrolls sideways"
-        page.screenshot(path=screenshots / f"{name}-{look}.png", full_page=True)
-
-
-def test_decoding(open_page, street, screenshots):
+def test_decoding(open_page, street, leave_pictures):
     page = open_page(street, "view=decoding&step=3&decoding_heads=each")
     weights = street["decoder.1.cross_attention.weights"]
     heads, _, keys = weights.shape
-    lines = read_cell(page, "decoding-weights-1", 2, 4, (heads, keys))
+    lines = point_at(page, "decoding-weights-1", 2, 4, (heads, keys))
     assert "head 2" in lines[0] and street.document["source"]["tokens"][4] in lines[0]
     assert lines[1] == percent(weights[2, 3, 4])
-    leave_pictures(open_page, street, "view=decoding&step=5", screenshots, "15-decoding")
+    leave_pictures(street, "view=decoding&step=5", "15-decoding")
 
 
 def test_decoding_steps_scrubs_and_plays(open_page, street):
@@ -108,29 +78,29 @@ def test_decoding_steps_scrubs_and_plays(open_page, street):
     assert page.get_by_role("button", name="play").is_visible()
 
 
-def test_mask(open_page, street, screenshots):
+def test_mask(open_page, street, leave_pictures):
     page = open_page(street, "view=masked&step=2&head=1&stack=decoder&layer=1")
     scaled, weights = street["decoder.1.self_attention.scaled"], street["decoder.1.self_attention.weights"]
     length = scaled.shape[1]
-    assert last_number(read_cell(page, "masked-scores", 2, 4, (length, length))[1]) == -np.inf == scaled[1, 2, 4]
-    assert last_number(read_cell(page, "masked-weights", 2, 4, (length, length))[1]) == 0 == weights[1, 2, 4]
-    shown = last_number(read_cell(page, "masked-weights", 4, 2, (length, length))[1])
+    assert last_number(point_at(page, "masked-scores", 2, 4, (length, length))[1]) == -np.inf == scaled[1, 2, 4]
+    assert last_number(point_at(page, "masked-weights", 2, 4, (length, length))[1]) == 0 == weights[1, 2, 4]
+    shown = last_number(point_at(page, "masked-weights", 4, 2, (length, length))[1])
     assert shown == pytest.approx(weights[1, 4, 2], rel=1e-6)
-    leave_pictures(open_page, street, "view=masked&step=4", screenshots, "16-masked")
+    leave_pictures(street, "view=masked&step=4", "16-masked")
 
 
-def test_output(open_page, street, screenshots):
+def test_output(open_page, street, leave_pictures):
     page = open_page(street, "view=output&step=2")
     log_probs = street["log_probs"][2]
     best = int(log_probs.argmax())
     rows = rows_of(page, "output-chances")
-    lines = read_cell(page, "output-chances", 0, 0, (rows, 1))
+    lines = point_at(page, "output-chances", 0, 0, (rows, 1))
     assert lines[0].startswith(f"{best}:")
     assert last_number(lines[2]) == pytest.approx(log_probs[best], rel=1e-6)
-    rest = last_number(read_cell(page, "output-chances", rows - 1, 0, (rows, 1))[1])
+    rest = last_number(point_at(page, "output-chances", rows - 1, 0, (rows, 1))[1])
     shown = sorted(log_probs, reverse=True)[: rows - 1]
     assert rest == pytest.approx(1 - np.exp(np.array(shown, dtype=np.float64)).sum(), abs=1e-5)
-    leave_pictures(open_page, street, "view=output&step=2", screenshots, "17-output")
+    leave_pictures(street, "view=output&step=2", "17-output")
 
 
 def test_temperature_bends_the_distribution(open_page, street):
@@ -141,11 +111,11 @@ def test_temperature_bends_the_distribution(open_page, street):
     bent = np.exp(logits / 0.5 - (logits / 0.5).max())
     bent /= bent.sum()
     rows = rows_of(page, "output-chances")
-    shown = last_number(read_cell(page, "output-chances", 0, 0, (rows, 1))[4])
+    shown = last_number(point_at(page, "output-chances", 0, 0, (rows, 1))[4])
     assert shown == pytest.approx(bent.max(), rel=1e-5)
 
 
-def test_vocabulary(open_page, street, screenshots):
+def test_vocabulary(open_page, street, leave_pictures):
     vocabulary = street.document["vocabulary"]
     page = open_page(street, "view=vocabulary")
     page.get_by_label("Find a word in the vocabulary").fill("street")
@@ -156,16 +126,16 @@ def test_vocabulary(open_page, street, screenshots):
     assert f"The row of “street” is 1 at place {place} and 0 at the other {len(vocabulary) - 1:,}." in said
     page.locator(".guide-step.next").click()
     assert "street: model" in described(page), "the words are columns of the next picture too"
-    leave_pictures(open_page, street, f"view=vocabulary&word={place}", screenshots, "18-vocabulary")
+    leave_pictures(street, f"view=vocabulary&word={place}", "18-vocabulary")
 
 
-def test_loss(open_page, compared, screenshots):
+def test_loss(open_page, compared, leave_pictures):
     page = open_page(compared, "view=loss&position=2")
     reference = compared.to_dict()["reference"]
     log_probs = decode_array(reference["log_probs"], "reference")[2].astype(np.float64)
     right, smoothing = reference["ids"][2], reference["label_smoothing"]
     rows = rows_of(page, "loss-rows")
-    lines = read_cell(page, "loss-rows", 0, 0, (rows, 1))
+    lines = point_at(page, "loss-rows", 0, 0, (rows, 1))
     assert lines[0] == compared.document["vocabulary"][right]
     assert last_number(lines[1]) == pytest.approx(np.exp(log_probs[right]), rel=1e-5)
     target = np.full(len(log_probs), smoothing / len(log_probs))
@@ -173,7 +143,7 @@ def test_loss(open_page, compared, screenshots):
     assert last_number(lines[3]) == pytest.approx(np.exp(log_probs[right]) - target[right], rel=1e-5)
     loss = -(target * log_probs).sum()
     assert f"Cross-entropy {loss:.3f}" in described(page)
-    leave_pictures(open_page, compared, "view=loss&position=2", screenshots, "19-loss")
+    leave_pictures(compared, "view=loss&position=2", "19-loss")
 
 
 def test_loss_without_a_reference_says_how_to_give_one(open_page, street):
@@ -182,7 +152,7 @@ def test_loss_without_a_reference_says_how_to_give_one(open_page, street):
     assert "stands in" in page.locator(".prose").inner_text()
 
 
-def test_untrained_and_trained(open_page, compared, screenshots):
+def test_untrained_and_trained(open_page, compared, leave_pictures):
     page = open_page(compared, "view=untrained")
     assert page.locator("[data-seen]").inner_text() == "held out: never seen in training"
     probes = compared.to_dict()["probes"]
@@ -192,10 +162,10 @@ def test_untrained_and_trained(open_page, compared, screenshots):
         page.locator('[data-key="slider-untrained"]').fill(str(record))
         log_probs = decode_array(probes["records"][record]["sentences"][0]["log_probs"], "probes")
         width = rows_of(page, "untrained-model") // len(ids)
-        shown = last_number(read_cell(page, "untrained-model", 3, columns.index(ids[3]), (len(ids), width))[1])
+        shown = last_number(point_at(page, "untrained-model", 3, columns.index(ids[3]), (len(ids), width))[1])
         assert shown == pytest.approx(np.exp(log_probs[3, ids[3]]), rel=1e-5)
     assert "record=1" in page.evaluate("location.hash")
-    leave_pictures(open_page, compared, "view=untrained", screenshots, "20-untrained")
+    leave_pictures(compared, "view=untrained", "20-untrained")
 
 
 def test_untrained_without_probes_says_so(open_page, street):
@@ -203,13 +173,13 @@ def test_untrained_without_probes_says_so(open_page, street):
     assert "not recorded" in page.locator(".prose").inner_text()
 
 
-def test_search(open_page, street, screenshots):
+def test_search(open_page, street, leave_pictures):
     page = open_page(street, "view=search")
     steps = street.document["search"]["steps"]
     rows = max(len(step["candidates"]) for step in steps)
     pruned = next(row for row, one in enumerate(steps[1]["candidates"]) if one["fate"] == "pruned")
     candidate = steps[1]["candidates"][pruned]
-    lines = read_cell(page, "search-tree", pruned, 1, (rows, len(steps)))
+    lines = point_at(page, "search-tree", pruned, 1, (rows, len(steps)))
     assert last_number(lines[1]) == pytest.approx(candidate["log_prob"], rel=1e-6)
     assert last_number(lines[2]) == pytest.approx(candidate["score"], rel=1e-6)
     assert lines[3] == f"rank {candidate['rank'] + 1}: pruned"
@@ -221,7 +191,7 @@ def test_search(open_page, street, screenshots):
     assert f"node=0.{pruned}" in page.evaluate("location.hash"), "Home leads to the first step, Enter picks"
     for result in street.document["search"]["results"]:
         assert page.get_by_role("button", name=f"{result['text']}, score").count() >= 1
-    leave_pictures(open_page, street, "view=search", screenshots, "21-search")
+    leave_pictures(street, "view=search", "21-search")
 
 
 OPTIONS = {

@@ -11,17 +11,32 @@ import urllib.request
 from contextlib import contextmanager
 
 import pytest
-
-pytestmark = pytest.mark.slow  # minutes of a browser: `make test-all`
+from page_fixtures import number, point_at, turn_to, verified, watch
 
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+)/)\?token=([\w-]+)")
 
 
+# The studio as it is, but for what it sends of a short sentence: as little as of a long one.
+SPARING = """
+from vitrail.cli import main
+from vitrail.serve import recent
+from vitrail.trace import Trace, inside
+
+def lightest(trace, max_mb):
+    left_out = {name for part in ("encoder.0", "decoder.0", "output") for name in inside(trace, part)}
+    arrays = {name: array for name, array in trace.document["arrays"].items() if name not in left_out}
+    return Trace({**trace.document, "arrays": arrays, "inside_of": []})
+
+recent.lighter = lightest
+main()
+"""
+
+
 @contextmanager
-def opened(model):
+def opened(model, program=("-m", "vitrail")):
     """`vitrail studio MODEL` on a free port; gives the process and its address, and ends it."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "vitrail", "studio", str(model), "--port", "0", "--no-open"],
+        [sys.executable, *program, "studio", str(model), "--port", "0", "--no-open"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -79,16 +94,11 @@ def page(browser):
     troubles = []
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     page = context.new_page()
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    watch(page, troubles)
+    page.troubles = troubles
     yield page
     context.close()
     assert not troubles, troubles
-
-
-def verified(page):
-    page.locator("html[data-verified=ok], html[data-verified=failed]").wait_for(state="attached")
-    return page.locator("html").get_attribute("data-verified") == "ok"
 
 
 def test_type_a_sentence_and_look_around(page, phrases):
@@ -123,3 +133,37 @@ def test_the_run_is_followed_while_it_goes_on(page, trained, screenshots):
         finally:
             os.truncate(log, size)  # the run belongs to other tests too
         page.goto("about:blank")  # before the studio closes: a page that still asks would complain
+
+
+def test_what_a_trace_left_out_is_fetched_when_it_is_looked_at(page, phrases, screenshots):
+    from vitrail.translator import load
+
+    trace = load(phrases).trace("merci", to="en")
+    with opened(phrases, ("-c", SPARING)) as (_, address):
+        asked = []
+        page.on("request", lambda request: asked.append(request.url.partition("/api/")[2]))
+        page.goto(f"{address[0]}#view=black-box&text=merci&to=en")
+        assert verified(page)
+        assert "inside" not in asked
+        turn_to(page, "view=score&text=merci&to=en&head=1&token=1")
+        page.locator('[data-key="scores"]').wait_for()
+        scores = trace["encoder.0.self_attention.scores"][1, 1]
+        assert number(point_at(page, "scores", 2, 0, (scores.size, 1))[1]) == pytest.approx(scores[2], rel=1e-4)
+        assert verified(page), "what arrived was checked with the rest"
+        turn_to(page, "view=output&text=merci&to=en")
+        page.locator('[data-key="output-logits"]').wait_for()
+        assert asked.count("inside") == 2
+        # The studio keeps the last traces only: what it has let go is said, and can be asked for again.
+        for other in ("bonjour", "au revoir"):
+            assert ask(address, "api/trace", {"model": phrases.name, "text": other, "to": "en"})[0] == 200
+        turn_to(page, "view=masked&text=merci&to=en")
+        alert = page.get_by_role("alert")
+        alert.wait_for()
+        assert "moved on" in alert.inner_text()
+        page.screenshot(path=str(screenshots / "16-masked-not-given.png"), full_page=True)
+        page.get_by_role("button", name="Ask again").click()
+        page.get_by_role("alert").wait_for()
+        assert asked.count("inside") == 4
+        page.goto("about:blank")
+    assert all("404" in trouble for trouble in page.troubles), page.troubles
+    page.troubles.clear()

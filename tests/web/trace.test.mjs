@@ -113,6 +113,9 @@ test("the inside of a layer that arrives later is there, in the model's order, a
 test("the proof counts what is there, and finds what is wrong in it", () => {
   const {document} = lightTrace();
   delete document.arrays.logits;
+  const later = readTrace({...document, arrays: {...document.arrays}});
+  later.addInside("output", {logits: makeTrace().arrays.logits});
+  assert.deepEqual(later.names().slice(-2), ["logits", "log_probs"]);
   const report = verifyNow(readTrace(document));
   const whole = verifyNow(readTrace(makeTrace()));
   assert.deepEqual(report.failures, []);

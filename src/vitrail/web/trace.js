@@ -123,7 +123,7 @@ export class Trace {
 
   /**
    * Whether all that a layer computed is here, or only where it looks and what leaves it.
-   * @param {string} layer "encoder.3"
+   * @param {string} layer "encoder.3", or "output" for the logits
    */
   hasInside(layer) {
     return this.insides === null || this.insides.has(layer);
@@ -131,13 +131,13 @@ export class Trace {
 
   /**
    * Take in what a layer computed, which arrived later, at its place in the model's order.
-   * @param {string} layer
+   * @param {string} layer "encoder.3", or "output" for the logits
    * @param {Record<string, EncodedArray>} arrays
    */
   addInside(layer, arrays) {
     const held = this.facts.arrays;
     const names = Object.keys(held);
-    const place = names.findIndex((name) => this.layerOf(name) === layer);
+    const place = names.findIndex((name) => (layer === "output" ? name === "log_probs" : this.layerOf(name) === layer));
     const order = [...names.slice(0, place), ...Object.keys(arrays), ...names.slice(place)];
     const whole = Object.fromEntries(order.map((name) => [name, held[name] ?? arrays[name]]));
     shareNumbers(whole);

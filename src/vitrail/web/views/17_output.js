@@ -29,6 +29,7 @@ export const outputView = {
   title: "Linear and softmax",
   pickers: ["step"],
   render(context) {
+    if (!context.trace.has("logits")) context.inside("output"); // the studio sends them
     const temperature = readTemperature(context.option("warmth", "1"));
     const top = TOPS.includes(context.option("top", "10")) ? context.option("top", "10") : "10";
     context.controls(
