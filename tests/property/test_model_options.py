@@ -26,6 +26,8 @@ OPTIONS: dict[str, list[Any]] = {
     "encoder_layers": [1, 2],
     "decoder_layers": [1, 3],
     "dropout": [0.0, 0.3],
+    "attention_dropout": [0.0, 0.2],
+    "activation_dropout": [0.0, 0.2],
 }
 Pair = frozenset[tuple[str, Any]]
 

@@ -1,12 +1,14 @@
 """Settings: presets, TOML in and out, and what is said about settings that are not right."""
 
+import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vitrail.config import PRESETS, Config, ModelConfig, dump_config, load_config, parse_config
+from vitrail.config import PRESETS, Config, CorpusConfig, ModelConfig, dump_config, load_config, parse_config
 from vitrail.errors import ConfigError
 
 
@@ -115,6 +117,13 @@ def test_a_file_that_is_not_there_not_text_or_not_toml_is_said_to_be_so(tmp_path
         assert str(path) in str(caught.value.where)
 
 
+def test_settings_written_before_a_key_existed_have_its_default():
+    table = tomllib.loads(dump_config(Config(), version="1"))
+    for key in ("attention_dropout", "activation_dropout"):
+        del table["model"][key]
+    assert parse_config(table, where="here") == Config()
+
+
 def test_settings_of_a_newer_program_say_so():
     with pytest.raises(ConfigError, match="newer"):
         parse_config({"vitrail": {"format": 999, "version": "9.0"}}, where="here")
@@ -125,3 +134,27 @@ def test_changes_on_the_command_line_win_over_the_file(tmp_path):
     recipe.write_text("[train]\nseed = 1\nmax_steps = 7\n")
     config = load_config(recipe, overrides=["train.seed=2"])
     assert (config.train.seed, config.train.max_steps) == (2, 7)
+
+
+RECIPE = Path(__file__).parents[2] / "recipes" / "recipe.toml"
+
+
+def test_the_commented_recipe_names_every_setting():
+    parts = re.split(r"^\[(\w+)\]$", RECIPE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert sections.keys() == Config.model_fields.keys()
+    wanted = {section: list(field.annotation.model_fields) for section, field in Config.model_fields.items()}
+    wanted["data"] += CorpusConfig.model_fields
+    for section, keys in wanted.items():
+        for key in keys:
+            line = rf"^(# )?({key} = .|\[\[{section}\.{key}\]\])"
+            assert re.search(line, sections[section], re.MULTILINE), f"{section}.{key} is not explained"
+
+
+def test_the_commented_recipe_tells_the_defaults():
+    told = tomllib.loads(RECIPE.read_text(encoding="utf-8"))
+    for section, keys in told.items():
+        for key, value in keys.items():
+            if key not in {"preset", "source", "target", "validation_source", "validation_target"}:
+                assert value == getattr(getattr(Config(), section), key), f"{section}.{key}"
+    assert load_config(RECIPE).model.preset == told["model"]["preset"]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
+from vitrail.config import ModelConfig
+from vitrail.model import Transformer
 from vitrail.model.attention import DotProduct, KeysValues
+from vitrail.model.dropout import Dropout
+from vitrail.model.feed_forward import FeedForward
 from vitrail.model.relative import RelativeDotProduct
+from vitrail.model.rotary import RotaryDotProduct
 from vitrail.model.taps import NO_TAP, Tap
 
 pytestmark = pytest.mark.usefixtures("true_suffixes")
@@ -50,3 +57,63 @@ def test_a_fault_stays_in_sight(dot_product: DotProduct, tap: Tap) -> None:
     q, k, v = torch.full((1, 1, 2, 6), torch.nan), torch.randn(1, 1, 2, 6), torch.randn(1, 1, 2, 6)
     visible_11TS = torch.ones(1, 1, 2, 2, dtype=torch.bool).tril()
     assert dot_product(q, KeysValues(k, v), visible_11TS, tap=tap).isnan().all()
+
+
+KINDS: dict[str, Callable[[float], DotProduct]] = {
+    "plain": DotProduct,
+    "rope": lambda dropout: RotaryDotProduct(6, dropout),
+    "relative": lambda dropout: RelativeDotProduct(6, 2, dropout),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kv_heads", [4, 2])
+def test_dropped_attention_is_on_average_the_attention(kind: str, kv_heads: int) -> None:
+    """Weights are dropped after the softmax and scaled up, so that what is gathered keeps its mean."""
+    torch.manual_seed(2)
+    dot_product = KINDS[kind](0.3).requires_grad_(False)
+    q, k, v = torch.randn(1, 4, 3, 6), torch.randn(1, kv_heads, 5, 6), torch.randn(1, kv_heads, 5, 6)
+    visible_11TS = torch.ones(1, 1, 3, 5, dtype=torch.bool).tril(2)
+    seen = KeysValues(k, v)
+    plain = dot_product.eval()(q, seen, visible_11TS)
+    many = KeysValues(k.expand(8000, -1, -1, -1), v.expand(8000, -1, -1, -1))
+    drawn = dot_product.train()(q.expand(8000, -1, -1, -1), many, visible_11TS)
+    assert drawn.std(0).min() > 0
+    torch.testing.assert_close(drawn.mean(0, keepdim=True), plain, atol=0.08, rtol=0)
+
+
+def test_dropout_takes_weights_and_a_listener_hears_them_whole() -> None:
+    torch.manual_seed(3)
+    q, k, v = (torch.randn(2, 4, 3, 6) for _ in "qkv")
+    dot_product, heard = DotProduct(0.5).train(), {}
+    state = torch.get_rng_state()
+    z = dot_product(q, KeysValues(k, v), None, tap=Tap(heard.__setitem__))
+    torch.set_rng_state(state)
+    unheard = dot_product(q, KeysValues(k, v), None)
+    torch.testing.assert_close(unheard, z, atol=0, rtol=0)
+    torch.testing.assert_close(heard["weights"].sum(-1), torch.ones(2, 4, 3))
+    torch.set_rng_state(state)
+    torch.testing.assert_close(z, Dropout(0.5)(heard["weights"]) @ v)
+
+
+def test_activation_dropout_takes_hidden_values_and_a_listener_hears_them_whole() -> None:
+    torch.manual_seed(4)
+    network, heard = FeedForward(ModelConfig(d_model=8, heads=2, d_ff=64, activation_dropout=0.5)).train(), {}
+    x = torch.randn(2, 3, 8)
+    state = torch.get_rng_state()
+    output = network(x, tap=Tap(heard.__setitem__))
+    torch.testing.assert_close(heard["hidden"], network.inner(x).relu())
+    torch.set_rng_state(state)
+    torch.testing.assert_close(output, network.outer(Dropout(0.5)(heard["hidden"])))
+    torch.testing.assert_close(network.eval()(x), network.outer(heard["hidden"]))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "relative", "rope"])
+def test_dropout_adds_no_parameters(positions: str) -> None:
+    shape = {"d_model": 8, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1, "positions": positions}
+    plain, dropping = (
+        Transformer(ModelConfig(**shape, attention_dropout=share, activation_dropout=share), 9, 9) for share in (0, 0.5)
+    )
+    dropping.load_state_dict(plain.state_dict(), strict=True)
+    drops = [module.share for module in dropping.modules() if isinstance(module, Dropout)]
+    assert drops.count(0.5) == 3 + 2  # three attentions and two feed-forward networks

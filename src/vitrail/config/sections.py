@@ -56,6 +56,8 @@ class ModelConfig(Section):
     max_distance: Positive = 16  # Shaw's k: relative distances beyond it count as it
     activation: Literal["relu", "gelu", "silu"] = "relu"
     dropout: Share = 0.1
+    attention_dropout: Share = 0.0  # on the attention weights; the paper has none
+    activation_dropout: Share = 0.0  # on the feed-forward network's hidden values; the paper has none
     bias: bool = True
     output_bias: bool = False
     embedding_scale: bool = True  # multiply embeddings by √d_model

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
+from vitrail.model.dropout import Dropout
 from vitrail.model.linear import linear
 from vitrail.model.taps import NO_TAP, Tap
 
@@ -22,7 +23,14 @@ class KeysValues:
 
 
 class DotProduct(nn.Module):
-    """Scaled dot-product attention (section 3.2.1), and what other kinds of it are built on."""
+    """Scaled dot-product attention (section 3.2.1), and what other kinds of it are built on.
+
+    The paper drops nothing here. With `dropout`, a query misses some of the keys it would look at while training.
+    """
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
 
     def place(self, vectors: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
         """Queries or keys as they meet, `first` being the position of the first: here, just as they are."""
@@ -35,14 +43,15 @@ class DotProduct(nn.Module):
         """
         k_BGSK, v_BGSK = seen.k_BGSK, seen.v_BGSK
         grouped = k_BGSK.size(1) != q_BHTK.size(1)
-        if not tap.active:
+        drops = self.training and self.dropout.share > 0
+        if not tap.active and not drops:
             return F.scaled_dot_product_attention(q_BHTK, k_BGSK, v_BGSK, attn_mask=visible_B1TS, enable_gqa=grouped)
 
         # Equation (1) step by step, as the post draws it; a test holds both paths equal.
         k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
         scores_BHTS = tap("scores", q_BHTK @ k_BHSK.mT)
         weights_BHTS = weigh(scores_BHTS, q_BHTK.size(-1), visible_B1TS, tap=tap)
-        return tap("z", weights_BHTS @ v_BHSK)
+        return tap("z", self.dropout(weights_BHTS) @ v_BHSK)
 
 
 def one_for_each_head(x_BGSK: Tensor, q_BHTK: Tensor) -> Tensor:

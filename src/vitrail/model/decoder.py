@@ -24,7 +24,7 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.self_attention = MultiHeadAttention(config, build_dot_product(config))
         self.add_norm_1 = build_add_norm(config)
-        self.cross_attention = MultiHeadAttention(config, DotProduct())
+        self.cross_attention = MultiHeadAttention(config, DotProduct(config.attention_dropout))
         self.add_norm_2 = build_add_norm(config)
         self.feed_forward = FeedForward(config)
         self.add_norm_3 = build_add_norm(config)

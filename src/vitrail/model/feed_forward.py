@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
+from vitrail.model.dropout import Dropout
 from vitrail.model.linear import linear
 from vitrail.model.taps import NO_TAP, Tap
 
@@ -22,8 +23,9 @@ class FeedForward(nn.Module):
         self.inner = linear(config.d_model, config.d_ff, bias=config.bias)
         self.outer = linear(config.d_ff, config.d_model, bias=config.bias)
         self.activation = _ACTIVATIONS[config.activation]
+        self.dropout = Dropout(config.activation_dropout)  # the paper has none here
 
     def forward(self, x_BTD: Tensor, *, tap: Tap = NO_TAP) -> Tensor:
         """Widen, activate, and come back."""
         hidden_BTF = tap("hidden", self.activation(self.inner(x_BTD)))
-        return tap("output", self.outer(hidden_BTF))
+        return tap("output", self.outer(self.dropout(hidden_BTF)))

@@ -86,7 +86,7 @@ def build_positions(config: ModelConfig) -> Positions:
 def build_dot_product(config: ModelConfig) -> DotProduct:
     """How the settings compare queries with keys in self-attention."""
     if config.positions == "rope":
-        return RotaryDotProduct(config.d_k)
+        return RotaryDotProduct(config.d_k, config.attention_dropout)
     if config.positions == "relative":
-        return RelativeDotProduct(config.d_k, config.max_distance)
-    return DotProduct()
+        return RelativeDotProduct(config.d_k, config.max_distance, config.attention_dropout)
+    return DotProduct(config.attention_dropout)

@@ -16,8 +16,8 @@ from vitrail.model.taps import NO_TAP, Tap
 class RelativeDotProduct(DotProduct):
     """Scaled dot-product attention with vectors for distances. The queries are the last of the keys' positions."""
 
-    def __init__(self, d_k: int, max_distance: int) -> None:
-        super().__init__()
+    def __init__(self, d_k: int, max_distance: int, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
         self.max_distance = max_distance
         self.key_RK = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * max_distance + 1, d_k)))
         self.value_RK = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * max_distance + 1, d_k)))
@@ -31,7 +31,7 @@ class RelativeDotProduct(DotProduct):
         by_distance_BHTR = q_BHTK @ self.key_RK.mT
         position_BHTS = tap("scores_position", by_distance_BHTR.gather(-1, distance_BHTS))
         scores_BHTS = tap("scores", content_BHTS + position_BHTS)
-        weights_BHTS = weigh(scores_BHTS, q_BHTK.size(-1), visible_B1TS, tap=tap)
+        weights_BHTS = self.dropout(weigh(scores_BHTS, q_BHTK.size(-1), visible_B1TS, tap=tap))
 
         # Equation (3), the same way round: first how much weight each distance got, then its vector.
         weight_BHTR = torch.zeros_like(by_distance_BHTR).scatter_add(-1, distance_BHTS, weights_BHTS)

@@ -18,8 +18,8 @@ from vitrail.model.taps import Tap
 class RotaryDotProduct(DotProduct):
     """Scaled dot-product attention between turned queries and turned keys; values are left alone."""
 
-    def __init__(self, d_k: int) -> None:
-        super().__init__()
+    def __init__(self, d_k: int, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
         self._turns = GrowingTable(partial(_turns, d_k))
 
     def place(self, vectors: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
