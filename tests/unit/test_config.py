@@ -91,6 +91,8 @@ def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
         (["train.peak_rate=1.0"], "schedule = 'paper'"),
         (["train.schedule=cosine"], "needs peak_rate"),
         (["train.weight_decay=0.1"], "adamw"),
+        (["train.r_drop=5.0", "model.dropout=0.0"], "train.r_drop = 5.0 cannot go with model.dropout"),
+        (["train.r_drop=-1.0"], "'r_drop'"),
         (["train.average=9"], "keep_checkpoints"),
         (["decode.top_beams=5"], "beam_size"),
         (["nonsense"], "cannot read the change"),
@@ -100,6 +102,11 @@ def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
 )
 def test_what_cannot_be_is_refused_by_name(changes, said):
     assert said in str(refusal(*changes))
+
+
+@pytest.mark.parametrize("kind", ["dropout", "attention_dropout", "activation_dropout"])
+def test_any_dropout_makes_two_looks_worth_comparing(kind):
+    assert load_config(None, overrides=["model.dropout=0.0", f"model.{kind}=0.1", "train.r_drop=5.0"]).train.r_drop == 5
 
 
 def test_a_file_that_is_not_there_not_text_or_not_toml_is_said_to_be_so(tmp_path):

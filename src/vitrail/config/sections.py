@@ -225,6 +225,7 @@ class TrainConfig(Section):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip_norm: Rate | None = None
     label_smoothing: Share = 0.1
+    r_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # how much two looks of dropout must agree
     checkpoint_every: Positive = 500
     validate_every: Positive = 500
     keep_checkpoints: Positive = 5
@@ -301,6 +302,13 @@ class Config(Section):
             raise ValueError(
                 "model.tie_embeddings = 'all' cannot go with data.joint = false"
                 "|two vocabularies cannot share one table: set model.tie_embeddings = 'target' or 'none'"
+            )
+        if self.train.r_drop and not (
+            self.model.dropout or self.model.attention_dropout or self.model.activation_dropout
+        ):
+            raise ValueError(
+                f"train.r_drop = {self.train.r_drop} cannot go with model.dropout = 0"
+                "|it compares two looks that dropout makes different: set model.dropout, or train.r_drop = 0"
             )
         longest, known = self.data.max_length + 2, self.model.max_positions  # a row has a language symbol and <eos>
         if self.model.positions == "learned" and longest > known:

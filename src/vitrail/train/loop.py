@@ -61,7 +61,7 @@ class Trainer:
         self.folder, self.config = folder, folder.config.train
         self.model, self.optimizer, self.state = model, optimizer, state
         self.log, self.probes, self.listener = log, probes, listener
-        self.objective = Objective(model, smoothing=self.config.label_smoothing)
+        self.objective = Objective(model, smoothing=self.config.label_smoothing, r_drop=self.config.r_drop)
         self.stream = BatchStream(
             prepared.train, prepared.weights, batch_tokens=self.config.batch_tokens, seed=self.config.seed
         )
