@@ -193,6 +193,17 @@ export function word(text) {
 }
 
 /**
+ * One of several tokens, in prose; where another is written like it, with its position.
+ * @param {readonly string[]} tokens
+ * @param {number} index
+ */
+export function wordAt(tokens, index) {
+  const name = element("span", {}, word(tokens[index]));
+  if (tokens.indexOf(tokens[index]) !== tokens.lastIndexOf(tokens[index])) name.append(` (at ${index})`);
+  return name;
+}
+
+/**
  * A text that prose takes in as it is, not set off as a value.
  * @param {string} text
  */

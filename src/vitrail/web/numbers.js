@@ -27,6 +27,15 @@ export function precise(value) {
 }
 
 /**
+ * A number with so many digits that count: −0.00359.
+ * @param {number} value
+ * @param {number} [digits]
+ */
+export function significant(value, digits = 3) {
+  return precise(Number(value.toPrecision(digits)));
+}
+
+/**
  * A small number: "4e-7".
  * @param {number} value
  */
@@ -41,7 +50,7 @@ export function scientific(value) {
 export function percent(value) {
   if (value > 0 && value < 0.001) return "< 0.1%";
   if (value > 0.999 && value < 1) return "> 99.9%";
-  return `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)}%`;
+  return `${(100 * value).toFixed(value < 0.0995 || (value > 0.9905 && value < 1) ? 1 : 0)}%`;
 }
 
 /**

@@ -1,6 +1,6 @@
 // Row 1, the black box: a sentence goes in, its translation comes out.
 
-import {decimal, percent, quoted} from "../numbers.js";
+import {percent, quoted, significant} from "../numbers.js";
 import {plain} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
 import {label, textWidth, wrapText} from "../draw/label.js";
@@ -22,7 +22,7 @@ export const blackBoxView = {
     if (result) {
       const total = result.log_probs.reduce((sum, value) => sum + value, 0);
       context.say`Of all sentences it could have written it gives this one a probability of ${percent(Math.max(Math.exp(total), Number.MIN_VALUE))}
-        (a log-probability of ${decimal(total, 2)}; divided for its length, a score of ${decimal(result.score, 3)}). The next
+        (a log-probability of ${significant(total)}; divided for its length, a score of ${significant(result.score)}). The next
         pictures open the box.`;
     }
     if (context.translate && context.request) {

@@ -2,7 +2,7 @@
 
 import {count, shortCount} from "../numbers.js";
 import {arrow, box, frame} from "../draw/frame.js";
-import {label, wrapText} from "../draw/label.js";
+import {fitText, label, wrapText} from "../draw/label.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -11,6 +11,7 @@ import {label, wrapText} from "../draw/label.js";
 
 const LAYER = 58;
 const GAP = 14;
+const MOST_SAID = 3; // lines of the translation above the decoders
 
 /** @type {import("../views.js").View} */
 export const stacksView = {
@@ -144,8 +145,12 @@ function drawEnds(context, left, width, bottom, stackHeight) {
   const middle = left.decoder + width / 2;
   const top = bottom - stackHeight(trace.layers("decoder"));
   arrow(picture, {points: [[middle, top - 4], [middle, top - 34]], meaning: "z", width: 3});
-  const said = wrapText(trace.target.text, width, 14, true);
-  label(picture, {x: middle, y: top - 44, text: said[0] + (said.length > 1 ? " …" : ""), bold: true, anchor: "middle"});
+  const lines = wrapText(trace.target.text, width, 14, true);
+  const said = lines.length > MOST_SAID ? [...lines.slice(0, MOST_SAID - 1), `${lines[MOST_SAID - 1]} …`] : lines;
+  said.forEach((text, row) => {
+    const fitted = fitText(text, width, 14, true);
+    label(picture, {x: middle, y: top - 44 - (said.length - 1 - row) * 20, text: fitted, bold: true, anchor: "middle"});
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 // Row 6, tokens on their own paths: x → z → r for every token of a layer; only attention mixes them.
 
 import {arrow, box} from "../draw/frame.js";
-import {coloured, word} from "../context.js";
+import {coloured, word, wordAt} from "../context.js";
 import {element, shape} from "../dom.js";
 import {extent, percent} from "../numbers.js";
 import {fitText, label, textWidth} from "../draw/label.js";
@@ -35,7 +35,7 @@ export const pathsView = {
     const token = trace.tokens(stack)[state.token];
     const [most, share] = strongest(context, "self_attention");
     context.say`Every token has a path of its own through ${`${stack} ${layer}`}. Only in attention do the paths meet:
-      there ${word(token)} takes ${percent(share)} of what it gathers from ${word(most)} (the mean over the heads).`;
+      there ${word(token)} takes ${percent(share)} of what it gathers from ${most} (the mean over the heads).`;
     context.say`The feed-forward network is the same for all tokens, but works on each one alone, so it could work on all
       of them at once. ${coloured("x", "x")} goes in, attention gives ${coloured("z", "z")}, the network gives
       ${coloured("r", "r")}; each is added to what came before it, and the sum goes on to the next layer.`;
@@ -47,12 +47,12 @@ export const pathsView = {
  * The token that gets most of the chosen token's attention, and how much.
  * @param {ViewContext} context
  * @param {Attention} attention
- * @returns {[string, number]}
+ * @returns {[HTMLElement, number]}
  */
 function strongest({trace, state}, attention) {
   const row = meanWeights({trace, state}, attention, state.token);
   const best = row.indexOf(Math.max(...row));
-  return [trace.keyTokens(state.stack, attention)[best], row[best]];
+  return [wordAt(trace.keyTokens(state.stack, attention), best), row[best]];
 }
 
 /**

@@ -1,6 +1,6 @@
 // Row 7, what "it" looks at: lines from every token to those that it attends to, one colour for each head.
 
-import {word} from "../context.js";
+import {word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {css, headColour, shareRgb} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
@@ -42,7 +42,7 @@ export const attentionLinesView = {
         .map((found) => ({...found, share: looking.weight(found.head, pinned, found.key)}))
         .sort((a, b) => b.share - a.share)[0];
       context.say`In ${whichAttention(context)}, layer ${state.layer}, head ${best.head} gives ${percent(best.share)} of its
-        attention for ${word(asking)} to ${word(to[best.key].text)}: the strongest link of the heads that are on.`;
+        attention for ${word(asking)} to ${wordAt(to.map(({text}) => text), best.key)}: the strongest link of the heads that are on.`;
     }
     if (!heads.length) context.say`All heads are off: switch one on to see where it looks.`;
     showControls(context, looking);

@@ -1,6 +1,6 @@
 // Row 9, the score: how well a query and each key fit, as a dot product, term by term.
 
-import {coloured, word} from "../context.js";
+import {coloured, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {decimal, extent, precise} from "../numbers.js";
@@ -36,7 +36,7 @@ export const scoreView = {
       the two point the same way.`;
     const allowed = parts.isMasked ? scores.slice(0, parts.token + 1) : scores;
     const best = strongest(allowed);
-    context.say`In ${parts.headName}, ${word(asking)} fits ${word(parts.keyTokens[best])} best: ${decimal(scores[best])}. Point
+    context.say`In ${parts.headName}, ${word(asking)} fits ${wordAt(parts.keyTokens, best)} best: ${decimal(scores[best])}. Point
       at a token, or choose it, to see its sum term by term.`;
     if (parts.isMasked && parts.token < parts.keyTokens.length - 1) {
       context.say`Tokens after ${word(asking)} have scores too, but they are hidden in the next step: the decoder must not

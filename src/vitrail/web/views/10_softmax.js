@@ -1,6 +1,6 @@
 // Row 10, divide by √d_k and take the softmax: from scores to shares of attention.
 
-import {coloured, word} from "../context.js";
+import {coloured, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {headColour} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
@@ -38,7 +38,7 @@ export const softmaxView = {
       their length: ${`√${d_k} = ${decimal(Math.sqrt(d_k), 2)}`}. The softmax then turns the scores into shares: all positive,
       and ${"1"} together.`;
     context.say`${word(asking)} gives ${percent(weights[best])} of its attention in ${parts.headName} to
-      ${word(parts.keyTokens[best])}: its score of ${decimal(scores[best])} becomes ${decimal(scaled[best])}, and
+      ${wordAt(parts.keyTokens, best)}: its score of ${decimal(scores[best])} becomes ${decimal(scaled[best])}, and
       ${raised("e", decimal(scaled[best]))} is that share of the sum of all of them.`;
     if (parts.isMasked) {
       context.say`Whatever comes after ${word(asking)} is hidden: its score is set to ${"−∞"}, and its share is exactly

@@ -1,6 +1,6 @@
 // Row 11, weighted values and their sum: what a token takes from the others.
 
-import {coloured, word} from "../context.js";
+import {coloured, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {css, inkOn, shades, shareRgb, headColour} from "../colour.js";
 import {decimal, extent, percent, precise} from "../numbers.js";
@@ -34,7 +34,7 @@ export const weightedValuesView = {
     const weights = parts.array("weights").row(parts.head, parts.token);
     const best = strongest(weights);
     context.say`Now every token’s ${coloured("v", "value")} is multiplied by its share of attention: what matters little is
-      drowned out, ${word(parts.keyTokens[best])} with ${percent(weights[best])} is kept most. The sum of all of them is
+      drowned out, ${wordAt(parts.keyTokens, best)} with ${percent(weights[best])} is kept most. The sum of all of them is
       ${coloured("z", "z")}, what ${parts.headName} has to say about ${word(asking)}.`;
     context.say`Every column below adds up, to the last digit shown (the terms are rounded so that they do; point at one
       for the exact number).`;
@@ -105,7 +105,7 @@ function draw(context, parts, weights) {
   const nameWidth = Math.min(isWide ? 110 : 72, Math.max(60, ...terms.map((term) => textWidth(term.name, 14, true) + 2)));
   const weightLeft = nameWidth + 8;
   const left = weightLeft + 62;
-  const inNumbers = columnsShown(context, d_k, Math.floor((room - left - (isWide ? 150 : 0)) / (isWide ? 58 : 50)));
+  const inNumbers = columnsShown(context, d_k, Math.floor((room - left - (isWide ? 150 : 0)) / 58));
   const stripWidth = isWide ? room - left - 16 - inNumbers.count * 58 : 0;
   const numberLeft = isWide ? left + stripWidth + 16 : left;
   const cellWidth = isWide ? 58 : Math.floor((room - left) / inNumbers.count);

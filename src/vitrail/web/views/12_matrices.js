@@ -1,6 +1,6 @@
 // Row 12, the same as matrices: all tokens at once.
 
-import {coloured, word} from "../context.js";
+import {coloured, word, wordAt} from "../context.js";
 import {headColour} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
 import {matrix, rowLabels} from "../draw/matrix.js";
@@ -37,7 +37,7 @@ export const matricesView = {
       ${`${queryTokens.length} × ${d_k}`}.`;
     context.say`Queries times transposed keys (${raised("QK", "T")}) gives a score for every pair of tokens, divided by
       ${decimal(Math.sqrt(d_k))} and put through the softmax row by row. In ${parts.headName}, row
-      ${word(queryTokens[token])}, the largest share is ${percent(weights[best])}, for ${word(keyTokens[best])}. These shares
+      ${word(queryTokens[token])}, the largest share is ${percent(weights[best])}, for ${wordAt(keyTokens, best)}. These shares
       times ${coloured("v", "V")} are ${coloured("z", "Z")}.`;
     if (parts.isCross) {
       context.say`Keys and values are made of the encoder’s output, which has ${keyTokens.length} rows, one for each source

@@ -3,7 +3,7 @@
 import {shades} from "../colour.js";
 import {element} from "../dom.js";
 import {count, percent} from "../numbers.js";
-import {word} from "../context.js";
+import {word, wordAt} from "../context.js";
 import {bars} from "../draw/bars.js";
 import {arrow, box, frame} from "../draw/frame.js";
 import {label} from "../draw/label.js";
@@ -23,6 +23,7 @@ import {layOutTokens, tokenLine} from "./token_line.js";
 const player = new Player();
 const ROW = 20;
 const CANDIDATES = 3;
+const LEAST_SCALE = 0.2; // the share with the strongest colour, at least: attention spread evenly stays pale
 
 /** @type {import("../views.js").View} */
 export const decodingView = {
@@ -81,7 +82,7 @@ function paint(context, step, each) {
     result wait for every decoder, at every step. Then the decoders write one word at a time, and each word is fed back
     in at the bottom.`;
   context.say`Step ${step + 1}: fed with ${word(input_tokens[step])} after ${step} earlier words, decoder ${top}
-    looks most at ${word(trace.source.tokens[strongest])} (${percent(seen[strongest])} of its attention, the mean
+    looks most at ${wordAt(trace.source.tokens, strongest)} (${percent(seen[strongest])} of its attention, the mean
     of its heads), and out comes ${word(tokens[step])} with probability ${percent(probabilityOf(context, step))}.`;
   if (step === tokens.length - 1 && tokens[step] === "<eos>") {
     context.say`${element("span", {}, "This symbol means the sentence is complete: the decoder stops.")}`;
@@ -235,6 +236,7 @@ function drawDecoders(context, step, g, y) {
   frame(picture, {x: g.left, y, width: g.width, height, meaning: "decoder", title: g.isNarrow ? "what each decoder looks at" : "what each decoder looks at in the source"});
   /** @param {number} layer */
   const layerTop = (layer) => top + (layers - 1 - layer) * pitch;
+  const largest = Math.max(LEAST_SCALE, ...everyShare(context, step, g.rows > 1)); // one scale for all decoders
   for (let layer = 0; layer < layers; layer++) {
     const weights = trace.array(`decoder.${layer}.cross_attention.weights`);
     const mean = meanWeights(context, layer, step);
@@ -260,7 +262,7 @@ function drawDecoders(context, step, g, y) {
       cellWidth: g.cell,
       cellHeight: rowHeight,
       value: (row, column) => (g.rows > 1 ? weights.at(row, step, column) : mean[column]),
-      largest: 1,
+      largest,
       colour: shades("decoder", theme).strong,
       name: `Decoder ${layer}, encoder-decoder attention`,
       describe: (row, column) => [
@@ -273,6 +275,21 @@ function drawDecoders(context, step, g, y) {
     if (layer === layers - 1) columnLabels(picture, {box: {...heat, y: top}, names: source, size: 13, gap: g.isNarrow ? 4 : 6});
   }
   return {x: g.left, y, width: g.width, height, layerMiddle: (layer) => layerTop(layer) + (g.isNarrow ? block + 23 : Math.max(block, 44) / 2)};
+}
+
+/**
+ * All shares of attention that a step shows.
+ * @param {ViewContext} context
+ * @param {number} step
+ * @param {boolean} each
+ */
+function everyShare(context, step, each) {
+  const {trace} = context;
+  return Array.from({length: trace.layers("decoder")}, (_, layer) => {
+    if (!each) return Array.from(meanWeights(context, layer, step));
+    const weights = trace.array(`decoder.${layer}.cross_attention.weights`);
+    return Array.from({length: trace.config.heads}, (_, head) => Array.from(weights.row(head, step))).flat();
+  }).flat();
 }
 
 /**

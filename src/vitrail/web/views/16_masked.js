@@ -74,8 +74,8 @@ function draw(context, name) {
   const scaled = trace.array(`${name}.scaled`);
   const weights = trace.array(`${name}.weights`);
   const names = Math.min(110, Math.max(...tokens.map((token) => textWidth(token, 14, true)))) + 10;
-  const isBeside = room > 760;
   const gap = 64;
+  const isBeside = room > 760 && ((room - gap) / 2 - names) / tokens.length >= 15;
   const space = (isBeside ? (room - gap) / 2 : room) - names;
   const cell = Math.max(tokens.length > 40 ? 8 : 15, Math.min(52, space / tokens.length));
   const height = cell < 24 ? Math.max(cell, 15) : Math.min(cell, 30);
@@ -126,7 +126,8 @@ function draw(context, name) {
       ],
       name: `Step ${step + 1}, before and after the mask and after the softmax`,
       current: step,
-      cellWidth: Math.max(56, Math.min(90, (room - 110) / tokens.length)),
+      cellWidth: Math.max(46, Math.min(90, (room - 112) / tokens.length)),
+      size: (room - 112) / tokens.length < 56 ? 13 : 15,
       key: "masked-row",
     });
   }
