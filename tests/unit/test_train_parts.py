@@ -12,6 +12,7 @@ from torch import nn
 from vitrail.config import Config, TrainConfig, load_config
 from vitrail.errors import TrainingError
 from vitrail.text import PAD
+from vitrail.train.ema import MovingAverage
 from vitrail.train.loss import smoothed_loss, smoothed_target
 from vitrail.train.optimizer import make_optimizer, optimizer_tensors, restore_optimizer, set_rate
 from vitrail.train.resume import check_same_run
@@ -110,12 +111,47 @@ def test_an_optimiser_that_is_restored_goes_on_to_the_last_bit(optimizer):
     assert torch.equal(one.bias, two.bias)
 
 
+def test_a_moving_average_is_the_sum_of_all_weights_each_as_old_as_it_is(small_model):
+    model = small_model().double()
+    average = MovingAverage(model, 0.6)
+    seen, shares = (
+        [parameter.detach().clone() for parameter in [model.encoder.layers[0].feed_forward.inner.weight]],
+        [1.0],
+    )
+    for step in range(1, 9):
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter))
+        average.follow(model, step)
+        decay = min(0.6, (1 + step) / (10 + step))
+        seen.append(model.encoder.layers[0].feed_forward.inner.weight.detach().clone())
+        shares = [share * decay for share in shares] + [1 - decay]
+    assert sum(shares) == pytest.approx(1)
+    wanted = sum(share * weights for share, weights in zip(shares, seen, strict=True))
+    torch.testing.assert_close(average.model.encoder.layers[0].feed_forward.inner.weight, wanted)
+    assert not any(parameter.requires_grad for parameter in average.model.parameters())
+
+
+def test_a_moving_average_soon_forgets_its_random_beginning(small_model):
+    model = small_model()
+    average = MovingAverage(model, 0.9999)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(1.0)
+    for step in range(1, 101):
+        average.follow(model, step)
+    for parameter in average.model.parameters():
+        torch.testing.assert_close(parameter, torch.ones_like(parameter), atol=1e-4, rtol=0)
+
+
 @pytest.mark.parametrize("key", ["train.max_steps=7", "train.checkpoint_every=3", "decode.beam_size=9"])
 def test_what_does_not_touch_the_weights_may_change_on_resume(key):
     check_same_run(Config(), load_config(None, overrides=[key]), where="runs/x")
 
 
-@pytest.mark.parametrize("key", ["train.seed=7", "model.dropout=0.2", "data.max_length=3", "train.batch_tokens=9"])
+@pytest.mark.parametrize(
+    "key", ["train.seed=7", "model.dropout=0.2", "data.max_length=3", "train.batch_tokens=9", "train.ema=0.9"]
+)
 def test_what_would_make_another_run_is_refused_by_name(key):
     with pytest.raises(TrainingError, match=key.partition("=")[0]):
         check_same_run(Config(), load_config(None, overrides=[key]), where="runs/x")

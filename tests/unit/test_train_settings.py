@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from vitrail.config import Config, load_config
 from vitrail.data import BatchStream, Position, Prepared
 from vitrail.data.phrasebook import training_pairs
+from vitrail.errors import FolderError
 from vitrail.folder import ModelFolder
-from vitrail.train import train
+from vitrail.train import average_checkpoints, train
+from vitrail.train.checkpoint import average_weights
 from vitrail.train.objective import Objective
+from vitrail.train.validation import Validator
 
 SMALL = {
     "model.d_model": 16,
@@ -73,3 +77,59 @@ def test_r_drop_is_the_loss_that_is_learnt_from(desk):
     objective = Objective(model, smoothing=0.1, r_drop=4.0)
     wanted = objective(torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)).item()
     assert events(run, "step")[0]["loss"] == pytest.approx(wanted / batch.target_tokens, rel=1e-6)
+
+
+def checkpoint(run, step):
+    return {path.name: path.read_bytes() for path in (run / "checkpoints" / f"step-{step:06d}").iterdir()}
+
+
+def test_the_average_follows_the_run_and_does_not_lead_it(desk):
+    without = checkpoint(desk.run("without"), 4)
+    run = desk.run("with", train__ema=0.9, train__use="ema")
+    held = checkpoint(run, 4)
+    assert held.keys() - without.keys() == {"ema.safetensors"}
+    assert "ema.safetensors" in json.loads(held["manifest.json"])
+    for name in ("model.safetensors", "optimizer.safetensors", "random.safetensors"):
+        assert held[name] == without[name], name
+
+
+def test_the_average_is_what_is_used_and_what_is_judged(desk):
+    run = desk.run("run", train__ema=0.9, train__use="ema")
+    folder, average = ModelFolder.open(run), load_file(run / "checkpoints" / "step-000004" / "ema.safetensors")
+    used, newest = load_file(run / "model.safetensors"), average_weights(run, [4])
+    assert all(torch.equal(used[name], value) for name, value in average.items())
+    assert not all(torch.equal(used[name], value) for name, value in newest.items())
+    found = Validator(Prepared.open(run / "data"), folder.config.train).look(folder.model(), folder.tokenizers)
+    assert events(run, "validation")[-1]["loss"] == pytest.approx(found.loss, rel=1e-6)
+
+
+def test_without_use_ema_the_average_is_kept_and_nothing_looks_at_it(desk):
+    plain, kept = desk.run("plain"), desk.run("kept", train__ema=0.9)
+    assert (plain / "model.safetensors").read_bytes() == (kept / "model.safetensors").read_bytes()
+    assert (plain / "probes.jsonl").read_bytes() == (kept / "probes.jsonl").read_bytes()
+
+
+def test_an_average_goes_on_to_the_last_bit(desk):
+    settings = {"train__ema": 0.9, "train__use": "ema"}
+    whole = desk.run("whole", **settings)
+    desk.run("parted", **settings, train__max_steps=2)
+    parted = desk.run("parted", **settings)
+    assert checkpoint(whole, 4)["ema.safetensors"] == checkpoint(parted, 4)["ema.safetensors"]
+    assert (whole / "model.safetensors").read_bytes() == (parted / "model.safetensors").read_bytes()
+    assert (whole / "probes.jsonl").read_bytes() == (parted / "probes.jsonl").read_bytes()
+
+
+def test_checkpoints_of_a_run_with_an_average_can_be_averaged(desk):
+    run = desk.run("run", train__ema=0.9, train__use="ema")
+    out, steps = average_checkpoints(run, last=2, out=desk.folder / "mean")
+    assert steps == [2, 4]
+    wanted = average_weights(run, [2, 4])
+    assert all(torch.equal(value, wanted[name]) for name, value in load_file(out / "model.safetensors").items())
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["altered", "removed"])
+def test_an_average_that_was_harmed_is_named(desk, harm):
+    run = desk.run("run", train__ema=0.9)
+    harm(run / "checkpoints" / "step-000004" / "ema.safetensors")
+    with pytest.raises(FolderError, match="damaged or incomplete"):
+        desk.run("run", train__ema=0.9, train__max_steps=5)

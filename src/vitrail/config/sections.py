@@ -229,8 +229,9 @@ class TrainConfig(Section):
     checkpoint_every: Positive = 500
     validate_every: Positive = 500
     keep_checkpoints: Positive = 5
-    use: Literal["average", "best", "last"] = "average"  # which weights become model.safetensors
+    use: Literal["average", "best", "last", "ema"] = "average"  # which weights become model.safetensors
     average: Positive = 5  # how many of the newest checkpoints are averaged
+    ema: Annotated[float, Field(gt=0, lt=1)] | None = None  # decay of a moving average of the weights; unset: none
     patience: Positive | None = None  # validations without a better loss before the run stops
     samples: Count = 3  # validation sentences translated and shown
     bleu_sentences: Count = 200  # validation sentences translated for BLEU; 0: only the loss
@@ -256,6 +257,8 @@ class TrainConfig(Section):
             raise ValueError(
                 "weight_decay cannot go with optimizer = 'adam'|set optimizer = 'adamw', which decays properly"
             )
+        if self.use == "ema" and self.ema is None:
+            raise ValueError("use = 'ema' needs ema|for example ema = 0.999, or use = 'average'")
         if self.average > self.keep_checkpoints:
             raise ValueError(
                 f"average = {self.average} needs as many checkpoints, but keep_checkpoints = {self.keep_checkpoints}"

@@ -2,6 +2,7 @@
 
 checkpoints/step-000500/
   model.safetensors  optimizer.safetensors  random.safetensors   weights, what the optimiser remembers, the generator
+  ema.safetensors                                                the moving average of the weights, where there is one
   state.json                                                     the step, the place in the data, the best so far
   manifest.json                                                  the checksum of each of them
 A checkpoint appears under its name only when it is complete, and an old one goes only after that.
@@ -22,14 +23,16 @@ from torch import Tensor
 
 from vitrail.data import Position
 from vitrail.errors import FolderError
-from vitrail.folder import load_weights
+from vitrail.folder import WEIGHTS, load_weights
 from vitrail.model import Transformer
 from vitrail.storage import PARTIAL, checksum, new_folder, remove_folder, save_tensors
+from vitrail.train.ema import MovingAverage
 from vitrail.train.optimizer import optimizer_tensors, restore_optimizer
 
 CHECKPOINTS = "checkpoints"
+EMA = "ema.safetensors"
 _NAME = re.compile(r"step-(\d{6,})")
-_FILES = ("model.safetensors", "optimizer.safetensors", "random.safetensors", "state.json")
+_FILES = (WEIGHTS, "optimizer.safetensors", "random.safetensors", "state.json")
 
 
 @dataclass(frozen=True)
@@ -67,33 +70,50 @@ def list_steps(run: Path) -> list[int]:
     return sorted(int(name[1]) for name in names if name)
 
 
-def save_checkpoint(run: Path, model: Transformer, optimizer: torch.optim.Optimizer, state: RunState) -> None:
+def save_checkpoint(
+    run: Path,
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    state: RunState,
+    average: MovingAverage | None = None,
+) -> None:
     """Write a checkpoint, whole or not at all."""
     with new_folder(checkpoint_path(run, state.step)) as folder:
-        save_tensors(model.state_dict(), folder / "model.safetensors")
+        save_tensors(model.state_dict(), folder / WEIGHTS)
         save_tensors(optimizer_tensors(optimizer), folder / "optimizer.safetensors")
         save_tensors({"torch": torch.get_rng_state()}, folder / "random.safetensors")
+        if average is not None:
+            save_tensors(average.model.state_dict(), folder / EMA)
         (folder / "state.json").write_text(json.dumps(asdict(state), indent=1) + "\n", encoding="utf-8")
-        sums = {name: checksum(folder / name) for name in _FILES}
+        sums = {file.name: checksum(file) for file in sorted(folder.iterdir())}
         (folder / "manifest.json").write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
 
 
-def restore_checkpoint(run: Path, step: int, model: Transformer, optimizer: torch.optim.Optimizer) -> RunState:
-    """Put a checkpoint back into a model, its optimiser and the random generator."""
+def restore_checkpoint(
+    run: Path,
+    step: int,
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    average: MovingAverage | None = None,
+) -> RunState:
+    """Put a checkpoint back into a model, its average, its optimiser and the random generator."""
     folder = checkpoint_path(run, step)
-    check_checkpoint(folder)
-    load_weights(model, folder / "model.safetensors")
+    check_checkpoint(folder, needs=(*_FILES, EMA) if average is not None else _FILES)
+    load_weights(model, folder / WEIGHTS)
+    if average is not None:
+        load_weights(average.model, folder / EMA)
     restore_optimizer(optimizer, load_file(folder / "optimizer.safetensors"))
     torch.set_rng_state(load_file(folder / "random.safetensors")["torch"])
     return RunState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
 
 
-def check_checkpoint(folder: Path) -> None:
-    """Refuse a checkpoint that is not the one that was written."""
+def check_checkpoint(folder: Path, *, needs: tuple[str, ...] = _FILES) -> None:
+    """Refuse a checkpoint that is not the one that was written, or that lacks something."""
     try:
         sums = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        wrong = [name for name in _FILES if checksum(folder / name) != sums[name]]
-    except (OSError, ValueError, KeyError, TypeError):
+        wrong = [name for name in needs if name not in sums]
+        wrong += [name for name, known in sums.items() if checksum(folder / name) != known]
+    except (OSError, ValueError, AttributeError):
         wrong = ["manifest.json"]
     if wrong:
         raise FolderError(
@@ -103,14 +123,14 @@ def check_checkpoint(folder: Path) -> None:
         )
 
 
-def average_weights(run: Path, steps: list[int]) -> dict[str, Tensor]:
+def average_weights(run: Path, steps: list[int], *, file: str = WEIGHTS) -> dict[str, Tensor]:
     """The mean of the weights of several checkpoints, summed in float64 so that their order does not matter."""
     total: dict[str, Tensor] = {}
     for step in steps:
         folder = checkpoint_path(run, step)
         check_checkpoint(folder)
         try:
-            weights = load_file(folder / "model.safetensors")
+            weights = load_file(folder / file)
         except SafetensorError as error:
             raise FolderError(f"these weights cannot be read: {error}", where=str(folder)) from error
         for name, value in weights.items():

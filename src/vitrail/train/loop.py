@@ -13,9 +13,10 @@ from torch import Tensor
 
 from vitrail.data import Batch, BatchStream, Position, Prepared
 from vitrail.errors import TrainingError
-from vitrail.folder import ModelFolder
+from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.model import Transformer
 from vitrail.train.checkpoint import (
+    EMA,
     RunState,
     average_weights,
     checkpoint_path,
@@ -23,6 +24,7 @@ from vitrail.train.checkpoint import (
     remove_old,
     save_checkpoint,
 )
+from vitrail.train.ema import MovingAverage
 from vitrail.train.events import Listener, StepDone, Validated
 from vitrail.train.log import Log
 from vitrail.train.objective import Objective
@@ -44,7 +46,7 @@ class Outcome:
 
 
 class Trainer:
-    """A run under way. Everything it knows is in `state`, the model, the optimiser and torch's generator."""
+    """A run under way. All it knows is in `state`, the model and its average, the optimiser and torch's generator."""
 
     def __init__(
         self,
@@ -52,6 +54,7 @@ class Trainer:
         prepared: Prepared,
         *,
         model: Transformer,
+        average: MovingAverage | None,
         optimizer: torch.optim.Optimizer,
         state: RunState,
         log: Log,
@@ -59,7 +62,9 @@ class Trainer:
         listener: Listener,
     ) -> None:
         self.folder, self.config = folder, folder.config.train
-        self.model, self.optimizer, self.state = model, optimizer, state
+        self.model, self.average, self.optimizer, self.state = model, average, optimizer, state
+        # What validation and probes look at: the weights that are going to be used, where there is a choice.
+        self.judged = average.model if average is not None and self.config.use == "ema" else model
         self.log, self.probes, self.listener = log, probes, listener
         self.objective = Objective(model, smoothing=self.config.label_smoothing, r_drop=self.config.r_drop)
         self.stream = BatchStream(
@@ -67,7 +72,7 @@ class Trainer:
         )
         self.rate = make_schedule(self.config, folder.config.model.d_model)
         self.validator = Validator(prepared, self.config)
-        self.translator = Translator(model, folder.tokenizers, GREEDY)
+        self.translator = Translator(self.judged, folder.tokenizers, GREEDY)
         self.probes.begin(self.translator, prepared.validation)
         self.pace = Pace(self._expected_steps() - state.step)
         self.newest: list[Batch] = []  # of the last step
@@ -90,7 +95,7 @@ class Trainer:
         self._save()  # where it is saved already, this does nothing
         if reason != "interrupted":
             # After the checkpoint, which does not know of it: a run that is made longer has no end here.
-            self.model.eval()
+            self.judged.eval()
             self.probes.look(self.translator, self.state.step)
         return Outcome(self.state.step, reason, self.state.best_loss)
 
@@ -114,6 +119,8 @@ class Trainer:
         rate = self.rate(step)
         set_rate(self.optimizer, rate)
         self.optimizer.step()
+        if self.average is not None:
+            self.average.follow(self.model, step)
         position = batches[-1][0]
         self.state = replace(
             self.state,
@@ -161,7 +168,7 @@ class Trainer:
 
     def _validate(self) -> None:
         self._refuse_broken_weights()
-        found = self.validator.look(self.model, self.folder.tokenizers)
+        found = self.validator.look(self.judged, self.folder.tokenizers)
         if found is None:
             return
         is_best = self.state.best_loss is None or found.loss < self.state.best_loss
@@ -181,7 +188,7 @@ class Trainer:
     def _probe(self) -> None:
         if self.probes.is_due(self.state.step):
             self._refuse_broken_weights()
-            self.model.eval()
+            self.judged.eval()
             self.probes.look(self.translator, self.state.step)
 
     def _save(self) -> None:
@@ -192,9 +199,10 @@ class Trainer:
         self._refuse_broken_weights()
         if step not in list_steps(self.folder.path):
             self.state = replace(self.state, log_bytes=self.log.size(), probe_bytes=self.probes.size())
-            save_checkpoint(self.folder.path, self.model, self.optimizer, self.state)
+            save_checkpoint(self.folder.path, self.model, self.optimizer, self.state, self.average)
             self.listener.saved(step, checkpoint_path(self.folder.path, step))
-        self.folder.write_weights(average_weights(self.folder.path, self._steps_to_use()))
+        file = EMA if self.config.use == "ema" else WEIGHTS
+        self.folder.write_weights(average_weights(self.folder.path, self._steps_to_use(), file=file))
         on_grid = [known for known in list_steps(self.folder.path) if self._is_on_grid(known)]
         kept = {*on_grid[-self.config.keep_checkpoints :], step}
         remove_old(self.folder.path, kept | {self.state.best_step or step})
@@ -203,7 +211,7 @@ class Trainer:
     def _steps_to_use(self) -> list[int]:
         """The checkpoints whose mean is model.safetensors. Ones written by chance, on Ctrl-C, do not count later."""
         step = self.state.step
-        if self.config.use == "last":
+        if self.config.use in ("last", "ema"):
             return [step]
         if self.config.use == "best" and self.state.best_step is not None:
             if self.state.best_step in list_steps(self.folder.path):

@@ -13,6 +13,7 @@ from vitrail.folder import CONFIG, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, re
 from vitrail.storage import checksum, remove_folder
 from vitrail.trace.probes import PROBES
 from vitrail.train.checkpoint import CHECKPOINTS, RunState, list_steps, restore_checkpoint
+from vitrail.train.ema import MovingAverage
 from vitrail.train.events import Listener, Silence
 from vitrail.train.log import LOG, Log
 from vitrail.train.loop import Outcome, Trainer
@@ -45,12 +46,14 @@ def train(config: Config, out: Path, listener: Listener | None = None) -> Outcom
 
 def _trainer(folder: ModelFolder, prepared: Prepared, listener: Listener) -> Trainer:
     """A trainer that stands where the newest checkpoint stood, or at the beginning."""
-    torch.manual_seed(folder.config.train.seed)
+    config = folder.config.train
+    torch.manual_seed(config.seed)
     model = folder.new_model()
-    optimizer = make_optimizer(model, folder.config.train)
+    optimizer = make_optimizer(model, config)
+    average = MovingAverage(model, config.ema) if config.ema is not None else None
     state, steps = RunState(threads=torch.get_num_threads(), data=prepared.contents()), list_steps(folder.path)
     if steps:
-        state = restore_checkpoint(folder.path, steps[-1], model, optimizer)
+        state = restore_checkpoint(folder.path, steps[-1], model, optimizer, average)
         _refuse_other_data(state, prepared)
         listener.note(f"going on from step {state.step:,}")
         if state.threads != torch.get_num_threads():
@@ -62,9 +65,17 @@ def _trainer(folder: ModelFolder, prepared: Prepared, listener: Listener) -> Tra
     if not steps:
         count = sum(parameter.numel() for parameter in model.parameters())
         log.write("start", {"parameters": count, "pairs": sum(len(shard) for shard in prepared.train)})
-    probes = ProbeLog(folder.path, folder.config.train, keep_bytes=state.probe_bytes)
+    probes = ProbeLog(folder.path, config, keep_bytes=state.probe_bytes)
     return Trainer(
-        folder, prepared, model=model, optimizer=optimizer, state=state, log=log, probes=probes, listener=listener
+        folder,
+        prepared,
+        model=model,
+        average=average,
+        optimizer=optimizer,
+        state=state,
+        log=log,
+        probes=probes,
+        listener=listener,
     )
 
 
