@@ -26,7 +26,7 @@ export function lines(picture, {left, right, leftY, rightY, links, width = 6}) {
         d: `M${left} ${a} C${left + bend} ${a} ${right - bend} ${b} ${right} ${b}`,
         stroke: colour,
         "stroke-width": Math.max(0.75, width * weight),
-        opacity: 0.15 + 0.85 * weight,
+        opacity: 0.1 + 0.9 * weight ** 0.75,
         "data-from": from,
         "data-to": to,
       }),

@@ -42,7 +42,8 @@ function draw(context) {
   const layers = {encoder: trace.layers("encoder"), decoder: trace.layers("decoder")};
   const highest = Math.max(layers.encoder, layers.decoder);
   const stackHeight = (/** @type {number} */ number) => number * (LAYER + GAP) + 44;
-  const bottom = 54 + stackHeight(highest);
+  const said = translationLines(context, width);
+  const bottom = 34 + 20 * said.length + stackHeight(highest);
   /** @type {Record<Stack, number>} */
   const left = {encoder: 0, decoder: width + gap};
 
@@ -54,7 +55,7 @@ function draw(context) {
     for (let layer = 0; layer < layers[stack]; layer++) drawLayer(context, stack, layer, left[stack] + 16, bottom, width - 32);
   }
   drawMemory(context, left, width, bottom, stackHeight);
-  drawEnds(context, left, width, bottom, stackHeight);
+  drawEnds(context, left, width, bottom, stackHeight, said);
   picture.describe(
     `${layers.encoder} encoders (${parametersOf(context, "encoder")}) beside ${layers.decoder} decoders ` +
       `(${parametersOf(context, "decoder")}); an arrow leads from the top encoder into every decoder.`,
@@ -130,8 +131,9 @@ function drawMemory(context, left, width, bottom, stackHeight) {
  * @param {number} width
  * @param {number} bottom
  * @param {(number: number) => number} stackHeight
+ * @param {string[]} said
  */
-function drawEnds(context, left, width, bottom, stackHeight) {
+function drawEnds(context, left, width, bottom, stackHeight, said) {
   const {trace} = context;
   const picture = context.picture("");
   const fed = {encoder: trace.source.tokens, decoder: trace.target.input_tokens};
@@ -145,12 +147,19 @@ function drawEnds(context, left, width, bottom, stackHeight) {
   const middle = left.decoder + width / 2;
   const top = bottom - stackHeight(trace.layers("decoder"));
   arrow(picture, {points: [[middle, top - 4], [middle, top - 34]], meaning: "z", width: 3});
-  const lines = wrapText(trace.target.text, width, 14, true);
-  const said = lines.length > MOST_SAID ? [...lines.slice(0, MOST_SAID - 1), `${lines[MOST_SAID - 1]} …`] : lines;
   said.forEach((text, row) => {
-    const fitted = fitText(text, width, 14, true);
-    label(picture, {x: middle, y: top - 44 - (said.length - 1 - row) * 20, text: fitted, bold: true, anchor: "middle"});
+    label(picture, {x: middle, y: top - 44 - (said.length - 1 - row) * 20, text, bold: true, anchor: "middle"});
   });
+}
+
+/**
+ * The translation, in lines as wide as a stack; of a long one the beginning.
+ * @param {ViewContext} context
+ * @param {number} width
+ */
+function translationLines({trace}, width) {
+  const lines = wrapText(trace.target.text, width, 14, true).map((text) => fitText(text, width, 14, true));
+  return lines.length > MOST_SAID ? [...lines.slice(0, MOST_SAID - 1), `${lines[MOST_SAID - 1]} …`] : lines;
 }
 
 /**

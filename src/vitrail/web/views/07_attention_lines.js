@@ -213,7 +213,7 @@ function drawLines(context, looking) {
       heads.forEach((head, place) => {
         const beside = (/** @type {number} */ index) => middle(index) + (place - (heads.length - 1) / 2) * apart;
         const links = linksOf(looking, focus, picture.theme, [head], Math.floor(MOST_LINES / heads.length));
-        lines(picture, {left, right, leftY: beside, rightY: beside, links, width: isNarrow ? 5 : 8});
+        lines(picture, {left, right, leftY: beside, rightY: beside, links, width: isNarrow ? 8 : 12});
       });
     });
     drawInto(picture, marksPlace, () => {

@@ -75,8 +75,9 @@ function draw(context, name) {
   const weights = trace.array(`${name}.weights`);
   const names = Math.min(110, Math.max(...tokens.map((token) => textWidth(token, 14, true)))) + 10;
   const gap = 64;
-  const isBeside = room > 760 && ((room - gap) / 2 - names) / tokens.length >= 15;
-  const space = (isBeside ? (room - gap) / 2 : room) - names;
+  const slant = 24; // the last column's name leans over its edge
+  const isBeside = room > 760 && ((room - gap - slant) / 2 - names) / tokens.length >= 15;
+  const space = (isBeside ? (room - gap - slant) / 2 : room - slant) - names;
   const cell = Math.max(tokens.length > 40 ? 8 : 15, Math.min(52, space / tokens.length));
   const height = cell < 24 ? Math.max(cell, 15) : Math.min(cell, 30);
   const above = columnLabelsHeight(tokens, cell, 13) + 34;

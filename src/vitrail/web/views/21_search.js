@@ -246,7 +246,7 @@ function drawResults(context, columns, chosen) {
 function legend(context, y) {
   if (context.room < 640) return;
   const picture = context.picture("");
-  let x = 212;
+  let x = 224;
   for (const fate of /** @type {Fate[]} */ (["kept", "finished", "pruned"])) {
     const look = lookOf(context, fate);
     picture.add(shape("rect", {x, y: y - 13, width: 26, height: 17, rx: 5, ...look}));
