@@ -95,6 +95,8 @@ def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
         (["train.r_drop=-1.0"], "'r_drop'"),
         (["train.use=ema"], "use = 'ema' needs ema"),
         (["train.ema=1.0"], "'ema' is 1.0"),
+        (["train.subword_dropout=0.1", "data.vocabulary=word"], "cannot go with data.vocabulary = 'word'"),
+        (["train.subword_dropout=0.1", "data.vocabulary=unigram"], "cannot go with data.vocabulary = 'unigram'"),
         (["train.average=9"], "keep_checkpoints"),
         (["decode.top_beams=5"], "beam_size"),
         (["nonsense"], "cannot read the change"),

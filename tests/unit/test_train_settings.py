@@ -10,9 +10,9 @@ import torch
 from safetensors.torch import load_file
 
 from vitrail.config import Config, load_config
-from vitrail.data import BatchStream, Position, Prepared
+from vitrail.data import BatchStream, Position, Prepared, prepare
 from vitrail.data.phrasebook import training_pairs
-from vitrail.errors import FolderError
+from vitrail.errors import ConfigError, FolderError
 from vitrail.folder import ModelFolder
 from vitrail.train import average_checkpoints, train
 from vitrail.train.checkpoint import average_weights
@@ -25,7 +25,7 @@ SMALL = {
     "model.d_ff": 24,
     "model.encoder_layers": 1,
     "model.decoder_layers": 1,
-    "data.vocabulary_size": 300,
+    "data.vocabulary_size": 450,
     "train.batch_tokens": 200,
     "train.warmup_steps": 4,
     "train.max_steps": 4,
@@ -133,3 +133,25 @@ def test_an_average_that_was_harmed_is_named(desk, harm):
     harm(run / "checkpoints" / "step-000004" / "ema.safetensors")
     with pytest.raises(FolderError, match="damaged or incomplete"):
         desk.run("run", train__ema=0.9, train__max_steps=5)
+
+
+def test_subword_dropout_changes_what_is_learnt_from_and_a_run_goes_on_to_the_last_bit(desk):
+    settings = {"train__subword_dropout": 0.2, "train__max_steps": 30, "train__checkpoint_every": 10}
+    plain, whole = desk.run("plain", train__max_steps=30), desk.run("whole", **settings)
+    assert events(plain, "step")[0]["loss"] != events(whole, "step")[0]["loss"]
+    desk.run("parted", **{**settings, "train__max_steps": 10})
+    parted = desk.run("parted", **settings)
+    assert events(whole, "step")[-1]["epoch"] > 0
+    assert checkpoint(whole, 30)["model.safetensors"] == checkpoint(parted, 30)["model.safetensors"]
+
+
+def test_rows_that_subword_dropout_makes_too_long_for_learned_positions_stay_plain(desk):
+    longest = {"model__positions": "learned", "data__max_length": 30, "model__max_positions": 32}
+    desk.run("run", train__subword_dropout=0.9, train__probes=0, **longest)
+
+
+def test_subword_dropout_on_prepared_words_is_refused_by_name(desk):
+    config = desk.config(data__vocabulary="word")
+    prepare(config.data, desk.folder / "words", seed=1)
+    with pytest.raises(ConfigError, match=r"train\.subword_dropout cannot go with a vocabulary of kind 'word'"):
+        desk.run("run", data__prepared=str(desk.folder / "words"), train__subword_dropout=0.1)

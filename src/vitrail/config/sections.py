@@ -226,6 +226,7 @@ class TrainConfig(Section):
     clip_norm: Rate | None = None
     label_smoothing: Share = 0.1
     r_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # how much two looks of dropout must agree
+    subword_dropout: Share = 0.0  # BPE-dropout: merges left out, so that words come in other pieces every epoch
     checkpoint_every: Positive = 500
     validate_every: Positive = 500
     keep_checkpoints: Positive = 5
@@ -312,6 +313,12 @@ class Config(Section):
             raise ValueError(
                 f"train.r_drop = {self.train.r_drop} cannot go with model.dropout = 0"
                 "|it compares two looks that dropout makes different: set model.dropout, or train.r_drop = 0"
+            )
+        if self.train.subword_dropout and self.data.vocabulary != "bpe":
+            raise ValueError(
+                f"train.subword_dropout = {self.train.subword_dropout} cannot go with "
+                f"data.vocabulary = '{self.data.vocabulary}'"
+                "|only 'bpe' is made of merges that can be left out: set data.vocabulary = 'bpe'"
             )
         longest, known = self.data.max_length + 2, self.model.max_positions  # a row has a language symbol and <eos>
         if self.model.positions == "learned" and longest > known:

@@ -7,6 +7,7 @@ from vitrail.data.prepare import prepare
 from vitrail.data.prepared import Prepared
 from vitrail.data.sentences import read_aligned, read_sentences, sentences_from
 from vitrail.data.shards import Shard
+from vitrail.data.subword_dropout import SubwordDropout
 from vitrail.data.validation import ValidationSet
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Prepared",
     "Reason",
     "Shard",
+    "SubwordDropout",
     "ValidationSet",
     "prepare",
     "read_aligned",

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vitrail.data.packing import pack
 from vitrail.data.shards import Shard
+from vitrail.data.subword_dropout import Row, SubwordDropout
 from vitrail.text.special import PAD
 
 POOL = 1 << 17  # pairs that are sorted by length together: enough for little padding, few enough for little memory
 _SHOWN_LINES = 5
 
 Numbers = NDArray[np.unsignedinteger]
+Rows = NDArray[np.int64]  # padded
+Found = tuple[Shard, NDArray[np.int64], NDArray[Any]]  # a shard, which rows of a batch come from it, and their records
+NO_ROW: Row = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,19 @@ class Batch:
 class BatchStream:
     """The batches of shards. A shard of weight 2 is seen twice an epoch; of weight 0.5, a different half each epoch."""
 
-    def __init__(self, shards: Sequence[Shard], weights: Sequence[float], *, batch_tokens: int, seed: int) -> None:
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        weights: Sequence[float],
+        *,
+        batch_tokens: int,
+        seed: int,
+        subword_dropout: SubwordDropout | None = None,
+    ) -> None:
         assert len(shards) == len(weights) and shards and all(weight > 0 for weight in weights)
         self._shards, self._weights = tuple(shards), tuple(weights)
         self._batch_tokens, self._seed = batch_tokens, seed
+        self._subword_dropout = subword_dropout  # batches are packed before it, by the lengths of the plain rows
         # Pairs are numbered through all shards; a shard's numbers start where the one's before it end.
         self._starts = np.cumsum([0, *(len(shard) for shard in shards)])
 
@@ -126,15 +140,24 @@ class BatchStream:
 
     def _batch(self, numbers_B: Numbers, epoch: int, index: int) -> Batch:
         found = [(shard, chosen, shard.index[local]) for shard, chosen, local in self._by_shard(numbers_B)]
-        rows = len(numbers_B)
-        source_BS = np.full((rows, max(int(records["source"].max()) for _, _, records in found)), PAD, dtype=np.int64)
-        target_BT = np.full((rows, max(int(records["target"].max()) for _, _, records in found)), PAD, dtype=np.int64)
-        for shard, chosen, records in found:
-            start = records["start"].astype(np.int64)
-            source_BS[chosen] = _padded(shard.tokens, start, records["source"], source_BS.shape[1])
-            target_BT[chosen] = _padded(shard.tokens, start + records["source"], records["target"], target_BT.shape[1])
+        if self._subword_dropout is None:
+            source_BS, target_BT = _plain(found, len(numbers_B))
+        else:
+            source_BS, target_BT = self._varied(found, len(numbers_B), epoch, self._subword_dropout)
         lines = tuple((shard.corpus, tuple(records["line"].tolist())) for shard, _, records in found)
         return Batch(source_BS, target_BT, epoch, index, lines)
+
+    def _varied(self, found: Sequence[Found], rows: int, epoch: int, dropout: SubwordDropout) -> tuple[Rows, Rows]:
+        """The rows of a batch, their words in this epoch's pieces."""
+        sources, targets = [NO_ROW] * rows, [NO_ROW] * rows
+        for shard, chosen, records in found:
+            number, tokens = self._shards.index(shard), np.asarray(shard.tokens)
+            for at, (start, source, target, line) in zip(chosen.tolist(), records.tolist(), strict=True):
+                both = tokens[start : start + source + target].astype(np.int32)
+                sources[at], targets[at] = dropout.vary(
+                    both[:source], both[source:], epoch=epoch, shard=number, line=line
+                )
+        return _rectangle(sources), _rectangle(targets)
 
     def _by_shard(self, numbers: Numbers) -> Iterator[tuple[Shard, NDArray[np.int64], NDArray[np.int64]]]:
         """For each shard that has some of the pairs: which of them, and their numbers in the shard."""
@@ -146,6 +169,25 @@ class BatchStream:
 
 def _pools(pairs: int) -> int:
     return -(-pairs // POOL)
+
+
+def _plain(found: Sequence[Found], rows: int) -> tuple[Rows, Rows]:
+    """The rows of a batch as they stand in their shards."""
+    source_BS = np.full((rows, max(int(records["source"].max()) for _, _, records in found)), PAD, dtype=np.int64)
+    target_BT = np.full((rows, max(int(records["target"].max()) for _, _, records in found)), PAD, dtype=np.int64)
+    for shard, chosen, records in found:
+        start = records["start"].astype(np.int64)
+        source_BS[chosen] = _padded(shard.tokens, start, records["source"], source_BS.shape[1])
+        target_BT[chosen] = _padded(shard.tokens, start + records["source"], records["target"], target_BT.shape[1])
+    return source_BS, target_BT
+
+
+def _rectangle(rows: Sequence[Row]) -> Rows:
+    """Rows of different lengths, padded on the right."""
+    padded_BW = np.full((len(rows), max(len(row) for row in rows)), PAD, dtype=np.int64)
+    for number, row in enumerate(rows):
+        padded_BW[number, : len(row)] = row
+    return padded_BW
 
 
 def _padded(tokens: NDArray[np.uint16], start_B: NDArray[np.int64], length_B: Numbers, width: int) -> NDArray[np.int64]:

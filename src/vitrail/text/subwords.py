@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from vitrail.errors import TextError
 from vitrail.storage import new_file
+from vitrail.text.merges import Piece
 from vitrail.text.spaces import tidy
 from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, SPECIAL_TOKENS, UNK, language_token
 
@@ -70,6 +71,15 @@ class Subwords:
     def token(self, token_id: int) -> str:
         """How one id is written on a screen; "▁" is the space before a word."""
         return str(self._pieces.id_to_piece(token_id))
+
+    def is_special(self, token_id: int) -> bool:
+        """Whether an id stands for no text: `<eos>`, a language symbol."""
+        return bool(self._pieces.is_control(token_id) or self._pieces.is_unknown(token_id))
+
+    def pieces(self) -> dict[str, Piece]:
+        """Every piece of text that has an id; bytes and special symbols are none."""
+        texts = [n for n in range(self.size) if not (self.is_special(n) or self._pieces.is_byte(n))]
+        return {self.token(number): Piece(number, self._pieces.get_score(number)) for number in texts}
 
     def unknown(self, text: str) -> list[str]:
         """Nothing: bytes can spell every word."""

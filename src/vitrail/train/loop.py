@@ -11,7 +11,7 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from vitrail.data import Batch, BatchStream, Position, Prepared
+from vitrail.data import Batch, BatchStream, Position, Prepared, SubwordDropout
 from vitrail.errors import TrainingError
 from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.model import Transformer
@@ -68,7 +68,11 @@ class Trainer:
         self.log, self.probes, self.listener = log, probes, listener
         self.objective = Objective(model, smoothing=self.config.label_smoothing, r_drop=self.config.r_drop)
         self.stream = BatchStream(
-            prepared.train, prepared.weights, batch_tokens=self.config.batch_tokens, seed=self.config.seed
+            prepared.train,
+            prepared.weights,
+            batch_tokens=self.config.batch_tokens,
+            seed=self.config.seed,
+            subword_dropout=self._subword_dropout(),
         )
         self.rate = make_schedule(self.config, folder.config.model.d_model)
         self.validator = Validator(prepared, self.config)
@@ -140,6 +144,12 @@ class Trainer:
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
         limit = self.config.clip_norm or math.inf
         return float(torch.nn.utils.clip_grad_norm_(parameters, limit))
+
+    def _subword_dropout(self) -> SubwordDropout | None:
+        share, longest = self.config.subword_dropout, self.model.max_positions
+        if not share:
+            return None
+        return SubwordDropout(self.folder.tokenizers, share=share, seed=self.config.seed, longest=longest)
 
     def _tell(self, loss: float, tokens: int, rate: float) -> None:
         self.pace.add(tokens)
