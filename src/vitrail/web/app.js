@@ -18,7 +18,7 @@ import {changesOfKey, KEYS} from "./shell/keyboard.js";
 import {guideList, guideSteps} from "./shell/guide.js";
 import {layOutPage} from "./shell/layout.js";
 import {missingCard} from "./shell/missing.js";
-import {modelLine, sentenceLine} from "./shell/header.js";
+import {sentenceLine} from "./shell/header.js";
 import {modelMap} from "./shell/map.js";
 import {pickerRow} from "./shell/pickers.js";
 import {startPage} from "./shell/start.js";
@@ -179,7 +179,8 @@ class App {
       return;
     }
     const go = (/** @type {import("./views.js").View} */ to) => this.turnTo(to.id);
-    this.page.model.replaceChildren(modelLine(trace, this.isUntrained()));
+    this.page.model.replaceChildren(trace.model.name);
+    this.page.untrained.hidden = !this.isUntrained();
     this.page.sentence.replaceChildren(sentenceLine(trace, this.before));
     this.page.guide.replaceChildren(guideList(VIEWS, view, go));
     this.page.map.replaceChildren(

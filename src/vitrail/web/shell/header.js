@@ -46,20 +46,6 @@ export function sentenceLine(trace, before) {
   );
 }
 
-/**
- * Which model this is, and whether it has learnt anything yet.
- * @param {Trace} trace
- * @param {boolean} isUntrained
- */
-export function modelLine(trace, isUntrained) {
-  return element(
-    "span",
-    {class: "model-line"},
-    trace.model.name,
-    isUntrained && element("span", {class: "untrained"}, "not trained yet: this is the model the run begins with"),
-  );
-}
-
 /** @param {ThemeKeeper} themes */
 export function themePicker(themes) {
   const select = element(

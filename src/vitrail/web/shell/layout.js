@@ -14,6 +14,7 @@ export function layOutPage(window, themes) {
   const home = window.document.getElementById("vitrail") ?? window.document.body;
   const badge = new Badge();
   const model = element("div", {class: "model-name"});
+  const untrained = element("p", {class: "untrained", hidden: true}, "not trained yet: this is the model the run begins with");
   const sentence = element("div", {class: "sentence-place"});
   const guide = element("nav", {class: "guide-place", "aria-label": "Guide"});
   const map = element("div", {class: "map-place"});
@@ -36,10 +37,11 @@ export function layOutPage(window, themes) {
       "header",
       {class: "header"},
       element("div", {class: "brand"}, markOfVitrail(), element("span", {class: "brand-name"}, "Vitrail"), model),
+      untrained,
       sentence,
       element("div", {class: "tools"}, badge.node, themePicker(themes)),
     ),
     element("div", {class: "body"}, side, main),
   );
-  return {badge, model, sentence, guide, map, main, side, narrow, tooltip: new Tooltip(home)};
+  return {badge, model, untrained, sentence, guide, map, main, side, narrow, tooltip: new Tooltip(home)};
 }
