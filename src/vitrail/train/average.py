@@ -8,6 +8,7 @@ from vitrail.errors import FolderError
 from vitrail.folder import ModelFolder
 from vitrail.storage import new_folder
 from vitrail.train.checkpoint import average_weights, list_steps
+from vitrail.train.lock import sole_writer
 
 
 def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path, list[int]]:
@@ -20,10 +21,11 @@ def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path
         )
     if out is not None and out.exists():
         raise FolderError("there is something here already", where=str(out), fix="choose another --out")
-    weights = average_weights(run, steps)
     if out is None:
-        folder.write_weights(weights)
+        with sole_writer(run):
+            folder.write_weights(average_weights(run, steps))
         return run, steps
+    weights = average_weights(run, steps)
     with new_folder(out) as partial:
         ModelFolder.create(partial, folder.config, folder.tokenizers).write_weights(weights)
     return out, steps

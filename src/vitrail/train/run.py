@@ -15,6 +15,7 @@ from vitrail.trace.probes import PROBES
 from vitrail.train.checkpoint import CHECKPOINTS, RunState, list_steps, restore_checkpoint
 from vitrail.train.ema import MovingAverage
 from vitrail.train.events import Listener, Silence
+from vitrail.train.lock import sole_writer
 from vitrail.train.log import LOG, Log
 from vitrail.train.loop import Outcome, Trainer
 from vitrail.train.optimizer import make_optimizer
@@ -28,13 +29,18 @@ DATA = "data"
 
 def train(config: Config, out: Path, listener: Listener | None = None) -> Outcome:
     """Train into `out`. A folder that holds the same run, stopped or killed, goes on from its last checkpoint."""
-    listener = listener or Silence()
+    if not _holds_a_run(out):
+        _refuse_other_folders(out)
+    with sole_writer(out):
+        return _train(config, out, listener or Silence())
+
+
+def _train(config: Config, out: Path, listener: Listener) -> Outcome:
     if _holds_a_run(out):
         folder = _reopen(config, out)
         prepared = Prepared.open(_data_folder(config, out))
         _refuse_other_vocabulary(folder, prepared)
     else:
-        _refuse_other_folders(out)
         prepared = _prepare(config, out, listener)
         remove_folder(out / TOKENIZER)
         folder = ModelFolder.create(out, config, prepared.tokenizers)

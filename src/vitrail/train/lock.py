@@ -1,0 +1,65 @@
+"""One training at a time in a folder. The system itself gives a lock back when its process ends, however it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from vitrail.errors import TrainingError
+from vitrail.storage import explained
+
+LOCK = ".lock"
+
+
+@contextmanager
+def sole_writer(run: Path) -> Iterator[None]:
+    """Keep every other training out of a folder as long as the block lasts. It is made where it is not there yet."""
+    is_new = not run.exists()
+    with explained(run):
+        run.mkdir(parents=True, exist_ok=True)
+        descriptor = _take(run)
+    try:
+        yield
+    finally:
+        (run / LOCK).unlink(missing_ok=True)
+        os.close(descriptor)
+        if is_new:
+            with suppress(OSError):  # something was written: then the folder stays
+                run.rmdir()
+
+
+def _take(run: Path) -> int:
+    path = run / LOCK
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        if not _lock(descriptor):
+            os.close(descriptor)
+            raise TrainingError(
+                "another training is writing here", where=str(run), fix="wait for it, or choose another --out"
+            )
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        os.close(
+            descriptor
+        )  # whoever had the lock removed the file after we opened it: it is the next file that counts
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether the lock is ours now. Where the system or the file system has no locks, it always is."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):
+            raise
+    return True
