@@ -8,6 +8,7 @@ import {arrow} from "../draw/frame.js";
 import {label, textWidth} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {numberTable} from "../draw/table.js";
+import {keysToShow} from "./attention_parts.js";
 import {pickerRow} from "../shell/pickers.js";
 
 /**
@@ -16,6 +17,7 @@ import {pickerRow} from "../shell/pickers.js";
  */
 
 const MOST_WRITTEN = 16; // longer sentences have cells too small for numbers
+const LONG = 40; // tokens; beyond, cells are too small for names
 
 /** @type {import("../views.js").View} */
 export const maskedView = {
@@ -78,9 +80,10 @@ function draw(context, name) {
   const slant = 24; // the last column's name leans over its edge
   const isBeside = room > 760 && ((room - gap - slant) / 2 - names) / tokens.length >= 15;
   const space = (isBeside ? (room - gap - slant) / 2 : room - slant) - names;
-  const cell = Math.max(tokens.length > 40 ? 8 : 15, Math.min(52, space / tokens.length));
-  const height = cell < 24 ? Math.max(cell, 15) : Math.min(cell, 30);
-  const above = columnLabelsHeight(tokens, cell, 13) + 34;
+  const isLong = tokens.length > LONG;
+  const cell = isLong ? Math.max(3, Math.min(15, space / tokens.length)) : Math.max(15, Math.min(52, space / tokens.length));
+  const height = isLong ? cell : cell < 24 ? Math.max(cell, 15) : Math.min(cell, 30);
+  const above = (isLong ? 24 : columnLabelsHeight(tokens, cell, 13)) + 34;
   const digits = tokens.length <= MOST_WRITTEN && cell >= 36 ? 1 : undefined;
   const width = names + tokens.length * cell;
   const before = drawMatrix(context, scaled, {x: names, y: above, cell, height, digits, isAfter: false});
@@ -115,20 +118,23 @@ function draw(context, name) {
   function drawRow({trace}, name, y) {
     const scores = trace.array(`${name}.scores`).row(head, step);
     const divisor = Math.sqrt(trace.config.d_k);
-    label(picture, {x: 0, y, text: `the row of “${tokens[step]}”`, bold: true});
+    const shown = keysToShow(weights.row(head, step), isLong ? 14 : tokens.length, step);
+    const some = (/** @type {ArrayLike<number>} */ row) => shown.map((key) => row[key]);
+    const which = isLong ? `, where it weighs most: ${shown.length} of ${tokens.length}` : "";
+    label(picture, {x: 0, y, text: `the row of “${tokens[step]}”${which}`, bold: true});
     numberTable(picture, {
       x: 0,
       y: y + 8,
-      columns: tokens,
+      columns: shown.map((key) => tokens[key]),
       rows: [
-        {name: "q·k / √d_k", values: Array.from(scores, (score) => score / divisor), meaning: "q"},
-        {name: "masked", values: scaled.row(head, step), meaning: "neutral"},
-        {name: "softmax", values: weights.row(head, step), meaning: "decoder", bold: true, write: (weight) => (weight === 0 ? "0" : decimal(weight, 3))},
+        {name: "q·k / √d_k", values: some(scores).map((score) => score / divisor), meaning: "q"},
+        {name: "masked", values: some(scaled.row(head, step)), meaning: "neutral"},
+        {name: "softmax", values: some(weights.row(head, step)), meaning: "decoder", bold: true, write: (weight) => (weight === 0 ? "0" : decimal(weight, 3))},
       ],
       name: `Step ${step + 1}, before and after the mask and after the softmax`,
-      current: step,
-      cellWidth: Math.max(46, Math.min(90, (room - 112) / tokens.length)),
-      size: (room - 112) / tokens.length < 56 ? 13 : 15,
+      current: shown.indexOf(step),
+      cellWidth: Math.max(46, Math.min(90, (room - 112) / shown.length)),
+      size: (room - 112) / shown.length < 56 ? 13 : 15,
       key: "masked-row",
     });
   }
@@ -162,8 +168,14 @@ function draw(context, name) {
     });
     outline(box, cell, height);
     if (digits === undefined && tokens.length > 3) writeHidden(box, isAfter ? "0" : "−∞");
-    rowLabels(picture, {box, names: tokens, size: 14, width: 110, current: step});
-    columnLabels(picture, {box, names: tokens, size: 13, current: step, gap: 6});
+    if (isLong) {
+      // Names would touch: only the chosen token has its own.
+      rowLabels(picture, {box: {...box, y: box.y + step * height, height}, names: [tokens[step]], size: 14, width: 110, current: 0});
+      label(picture, {x: box.x + (step + 0.5) * cell, y: y - 6, text: tokens[step], size: 13, bold: true, anchor: "middle"});
+    } else {
+      rowLabels(picture, {box, names: tokens, size: 14, width: 110, current: step});
+      columnLabels(picture, {box, names: tokens, size: 13, current: step, gap: 6});
+    }
     label(picture, {x: x, y: y - above + 14, text: title, bold: true, size: 14});
     return box;
   }

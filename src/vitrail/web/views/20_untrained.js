@@ -22,6 +22,7 @@ import {Player, repaint, slider, wantsStillness} from "./live.js";
 
 const player = new Player();
 const MOST_COLUMNS = 24;
+const LONG = 60; // positions; beyond, the rows are low and their numbers are read by pointing at them
 const SEEN = {training: "seen in training", "held out": "held out: never seen in training"};
 
 /** @type {import("../views.js").View} */
@@ -170,6 +171,8 @@ function drawMatrices(context, forced, title, y) {
   const nameWidth = Math.min(120, Math.max(...rows.map((name) => textWidth(name, 14, true)))) + 12;
   const beside = (room - 2 * nameWidth - 40) / 2 / names.length;
   const isBeside = beside >= 40;
+  const isLong = rows.length > LONG;
+  const row = isLong ? 13 : 30;
   const cell = Math.max(36, Math.min(64, isBeside ? beside : (room - nameWidth - 24) / names.length));
   const above = columnLabelsHeight(names, cell, 14) + 32;
   /** @type {(position: number, column: number) => number} */
@@ -190,16 +193,16 @@ function drawMatrices(context, forced, title, y) {
       rows: rows.length,
       columns: names.length,
       cellWidth: cell,
-      cellHeight: 30,
+      cellHeight: row,
       value,
-      digits: 2,
+      digits: isLong ? undefined : 2,
       largest: 1,
       colour,
       name,
       describe: (row, column) => [`position ${rows[row]}, “${names[column]}”`, precise(value(row, column))],
       key,
     });
-    rowLabels(picture, {box, names: rows, size: 14, width: 120});
+    rowLabels(picture, {box, names: rows, size: isLong ? 11 : 14, width: 120});
     columnLabels(picture, {box, names, size: 14, gap: 6});
     label(picture, {x: box.x, y: place.y + 16, text: name, bold: true, size: 15});
     return box;
@@ -214,13 +217,13 @@ function drawMatrices(context, forced, title, y) {
       picture.add(
         shape("rect", {
           x: second.x + column * cell + 1.5,
-          y: second.y + position * 30 + 1.5,
+          y: second.y + position * row + 1.5,
           width: cell - 3,
-          height: 27,
+          height: row - 3,
           rx: 3,
           fill: "none",
           stroke: shades("decoder", theme).strong,
-          "stroke-width": 2.5,
+          "stroke-width": isLong ? 1.5 : 2.5,
         }),
       );
     }
