@@ -1,6 +1,5 @@
 """A run that was killed, and resumed, is the same run: weights to the last bit, the log but for its clock."""
 
-import json
 import os
 import signal
 import subprocess
@@ -8,6 +7,7 @@ import sys
 import time
 
 import pytest
+from same_run import assert_same_run
 
 
 def start(command):
@@ -36,23 +36,6 @@ def lines(out):
     return log.read_text(encoding="utf-8").count("\n") if log.exists() else 0
 
 
-def events(out):
-    """The log but for the clock."""
-    found = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    return [{key: value for key, value in event.items() if key != "clock"} for event in found]
-
-
-def same_run(one, other):
-    assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
-    assert events(one) == events(other)
-    assert (one / "probes.jsonl").read_bytes() == (other / "probes.jsonl").read_bytes()
-    last = sorted(path.name for path in (one / "checkpoints").iterdir())
-    assert last == sorted(path.name for path in (other / "checkpoints").iterdir())
-    for name in ("model.safetensors", "optimizer.safetensors", "random.safetensors"):
-        paths = [run / "checkpoints" / last[-1] / name for run in (one, other)]
-        assert paths[0].read_bytes() == paths[1].read_bytes(), name
-
-
 MOMENTS = {
     "before the first checkpoint": lambda out: lines(out) >= 1,
     "after a checkpoint": lambda out: (out / "checkpoints" / "step-000010").exists(),
@@ -72,7 +55,7 @@ def test_killed_at_many_moments_and_resumed_it_is_the_same_run(run_command, trai
     process = start(run_command(out))
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    same_run(trained, out)
+    assert_same_run(trained, out)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -87,4 +70,4 @@ def test_stopped_by_a_signal_it_saves_says_how_to_go_on_and_is_the_same_run(run_
     _, errors = process.communicate()
     assert process.returncode == 0, errors
     assert "going on from step" in errors
-    same_run(trained, out)
+    assert_same_run(trained, out)

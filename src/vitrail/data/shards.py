@@ -17,6 +17,8 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vitrail.errors import FolderError
+
 RECORD = np.dtype([("start", "<u8"), ("source", "<u4"), ("target", "<u4"), ("line", "<u8")])
 
 
@@ -41,12 +43,24 @@ class Shard:
     @cached_property
     def index(self) -> NDArray[Any]:
         """One record for each pair: start, source and target (lengths), line."""
-        return np.memmap(self.folder / f"{self.name}.index", dtype=RECORD, mode="r", shape=(self.pairs,))
+        return self._mapped(f"{self.name}.index", RECORD)
 
     @cached_property
     def tokens(self) -> NDArray[Any]:
         """Every row of the shard, without padding."""
-        return np.memmap(self.folder / f"{self.name}.tokens", dtype=self.dtype, mode="r")
+        return self._mapped(f"{self.name}.tokens", np.dtype(self.dtype))
+
+    def _mapped(self, name: str, kind: np.dtype[Any]) -> NDArray[Any]:
+        """A file of the shard, which may have gone away since the folder was opened."""
+        path = self.folder / name
+        try:
+            return np.memmap(path, dtype=kind, mode="r")
+        except (OSError, ValueError) as error:
+            raise FolderError(
+                f"the prepared data cannot be read any more: {getattr(error, 'strerror', None) or error}",
+                where=str(path),
+                fix="put the file back, and run the same command again",
+            ) from error
 
     def rows(self, pair: int) -> tuple[list[int], list[int]]:
         """The source and the target row of one pair."""

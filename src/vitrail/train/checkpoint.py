@@ -25,7 +25,7 @@ from vitrail.data import Position
 from vitrail.errors import FolderError
 from vitrail.folder import WEIGHTS, load_weights
 from vitrail.model import Transformer
-from vitrail.storage import PARTIAL, checksum, new_folder, remove_folder, save_tensors
+from vitrail.storage import PARTIAL, checksum, explained, new_folder, remove_folder, save_tensors
 from vitrail.train.ema import MovingAverage
 from vitrail.train.optimizer import optimizer_tensors, restore_optimizer
 
@@ -140,8 +140,9 @@ def average_weights(run: Path, steps: list[int], *, file: str = WEIGHTS) -> dict
 
 def remove_old(run: Path, keep: set[int]) -> None:
     """Remove every checkpoint that is not to be kept, and what an interrupted write left behind."""
-    for step in list_steps(run):
-        if step not in keep:
-            remove_folder(checkpoint_path(run, step))
-    for leftover in (run / CHECKPOINTS).glob(f".*{PARTIAL}"):
-        shutil.rmtree(leftover)
+    with explained(run / CHECKPOINTS):
+        for step in list_steps(run):
+            if step not in keep:
+                remove_folder(checkpoint_path(run, step))
+        for leftover in (run / CHECKPOINTS).glob(f".*{PARTIAL}"):
+            shutil.rmtree(leftover)
