@@ -1,0 +1,125 @@
+"""Run a recipe from its data to its test score, and write down all of it beside the recipe.
+
+    python recipes/receipt.py recipes/multi30k-en-de.toml --out runs/multi30k-en-de
+
+The receipt, `multi30k-en-de.receipt.json`, holds the data's hashes, the settings, versions, the machine, the minutes,
+the curve on the validation set, and every evaluation on a test set that was ever made for the recipe. Test sets are in
+tests.toml. A run that was stopped goes on; one that is finished is only evaluated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import tomllib
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import vitrail
+from vitrail.cli.train import run
+from vitrail.config import Config, load_config
+from vitrail.data import read_aligned
+from vitrail.evaluate import measure
+from vitrail.storage import checksum, write_text
+from vitrail.train.log import LOG
+
+TESTS = Path(__file__).with_name("tests.toml")
+LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", type=Path)
+    parser.add_argument("--out", type=Path, required=True, help="the run's folder")
+    options = parser.parse_args()
+    config = load_config(options.recipe, given={}, overrides=[])
+    receipt = options.recipe.with_suffix(".receipt.json")
+    earlier = json.loads(receipt.read_text()) if receipt.exists() else {}
+    run(config, options.out)
+    found = {
+        "recipe": options.recipe.name,
+        "settings": config.model_dump(mode="json", exclude_none=True),
+        "data": {path: checksum(Path(path)) for path in files(config)},
+        "versions": {"vitrail": vitrail.__version__, "python": platform.python_version()}
+        | {name: version(name) for name in LIBRARIES},
+        "machine": machine(),
+        "training": training(options.out),
+        "tests": [*earlier.get("tests", []), *evaluate(options.recipe.stem, options.out)],
+    }
+    write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    print(receipt)
+
+
+def files(config: Config) -> list[str]:
+    """The files that a recipe learns from and looks at."""
+    corpora = (*config.data.training_corpora(), *config.data.validation_corpora())
+    return [path for corpus in corpora for path in (corpus.source, corpus.target, corpus.pairs) if path]
+
+
+def machine() -> dict[str, Any]:
+    names = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "system": platform.system(),
+    }
+
+
+def training(out: Path) -> dict[str, Any]:
+    """How long it took, how fast it went, and how it got better."""
+    events = [json.loads(line) for line in _lines(out / LOG)]
+    steps = [event for event in events if event["event"] == "step"]
+    return {
+        "steps": steps[-1]["step"],
+        "epochs": steps[-1]["epoch"],
+        "minutes": round(minutes(steps), 1),
+        "tokens_per_second": steps[-1]["clock"]["tokens_per_second"],
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6),
+        "validation": [
+            {"step": event["step"], "minutes": round(minutes(up_to(steps, event["step"])), 1)}
+            | {key: round(event[key], 3) for key in ("loss", "bleu") if event[key] is not None}
+            for event in events
+            if event["event"] == "validation"
+        ],
+    }
+
+
+def up_to(steps: list[dict[str, Any]], last: int) -> list[dict[str, Any]]:
+    return [step for step in steps if step["step"] <= last]
+
+
+def minutes(steps: list[dict[str, Any]]) -> float:
+    """All the time in the loop: the clock begins anew whenever a run goes on."""
+    seconds = [step["clock"]["seconds"] for step in steps]
+    return sum(now for now, after in zip(seconds, [*seconds[1:], -1.0], strict=True) if after < now) / 60
+
+
+def evaluate(name: str, out: Path) -> list[dict[str, Any]]:
+    """The recipe's test sets, translated with the model's own settings."""
+    found = []
+    translator = vitrail.load(out)
+    for test in tomllib.loads(TESTS.read_text(encoding="utf-8")).get(name, []):
+        sources, references = read_aligned(Path(test["source"]), Path(test["reference"]))
+        translations = [done.text for done in translator.translate(sources, to=test.get("to"))]
+        report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
+        print(report)
+        weights = checksum(out / "model.safetensors")
+        found.append({"date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}", **test, "weights": weights, **report.to_dict()})
+    return found
+
+
+def _lines(path: str | Path) -> list[str]:
+    path = Path(path)
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+if __name__ == "__main__":
+    main()
