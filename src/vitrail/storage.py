@@ -81,8 +81,9 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def remove_folder(path: Path) -> None:
     """Remove a folder, if it is there; killed half-way, what is left of it does not pass for a whole one."""
+    leaving = path.with_name(f".{path.name}.leaving{PARTIAL}")
+    shutil.rmtree(leaving, ignore_errors=True)  # of an earlier removal that was killed
     if path.exists():
-        leaving = path.with_name(f".{path.name}.leaving{PARTIAL}")
         path.replace(leaving)
         shutil.rmtree(leaving)
 

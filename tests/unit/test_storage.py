@@ -49,6 +49,22 @@ def test_a_folder_is_replaced_as_a_whole_or_stays_as_it_was(tmp_path):
     assert names(tmp_path) == []
 
 
+def test_a_removal_that_was_killed_does_not_stand_in_the_way_of_the_next(tmp_path, monkeypatch):
+    def killed(path, **_options):
+        if Path(path).exists():
+            raise KeyboardInterrupt
+
+    for _ in range(2):
+        with new_folder(tmp_path / "f") as partial:
+            (partial / "one").write_text("1")
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr("shutil.rmtree", killed)
+            remove_folder(tmp_path / "f")
+    assert not (tmp_path / "f").exists()
+    remove_folder(tmp_path / "f")
+    assert names(tmp_path) == []
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot write") as caught:
