@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {logSoftmax, softmax} from "../../src/vitrail/web/arithmetic.js";
+import {Tensor} from "../../src/vitrail/web/tensor.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
 import {chosenWords, findWords, postsWords} from "../../src/vitrail/web/views/chosen_words.js";
 import {largestPlaces, lossTerms, restOf, smoothedTarget} from "../../src/vitrail/web/views/distribution.js";
 import {foldVocabulary} from "../../src/vitrail/web/views/folded_vocabulary.js";
-import {forcedReference, forcedTranslation, probeRecords, probeSentences} from "../../src/vitrail/web/views/forced.js";
+import {Forced, forcedReference, forcedTranslation, halfWay, probeRecords, probeSentences} from "../../src/vitrail/web/views/forced.js";
 import {endOf, isGreedy, searchTree, wayTo} from "../../src/vitrail/web/views/search_tree.js";
 import {makeTrace, randomNumbers} from "./make_trace.mjs";
 
@@ -226,4 +227,15 @@ test("a search that drew by lot shows each draw and a few of the words that were
   const columns = searchTree(search);
   assert.deepEqual(columns[0].map(({candidate: {id}}) => id), [6, 10, 11, 12, 7, 10, 11, 12]);
   assert.deepEqual(wayTo(endOf(columns, 1)).map(({candidate: {id}}) => id), [7, 3]);
+});
+
+test("the loss opens where the right word is nearest to an even chance", () => {
+  const at = (/** @type {number} */ chance) => {
+    const logProbs = new Tensor([1, 2], Float32Array.from([Math.log(chance), Math.log(1 - chance)]));
+    const parts = {tokens: ["a"], ids: [0], smoothing: 0, logProbs, columns: null, rest: null, vocabulary: 2};
+    return {step: 0, translation: "", forced: new Forced(parts)};
+  };
+  assert.equal(halfWay([0.01, 0.3, 0.6, 0.99].map(at), 0), 2);
+  assert.equal(halfWay([0.999].map(at), 5), 0);
+  assert.equal(halfWay([], 0), -1);
 });

@@ -10,7 +10,7 @@ import {addsUp} from "./adding_up.js";
 import {oneOf} from "./choices.js";
 import {chosenWords} from "./chosen_words.js";
 import {lossTerms} from "./distribution.js";
-import {forcedReference, forcedTranslation, probeRecords, probeSentences} from "./forced.js";
+import {forcedReference, forcedTranslation, halfWay, probeRecords, probeSentences} from "./forced.js";
 import {repaint, slider} from "./live.js";
 
 /**
@@ -33,13 +33,14 @@ export const lossView = {
     const probes = probeSentences(trace);
     const which = sourceOf(context, probes.length);
     const records = which.startsWith("probe") ? probeRecords(trace, Number(which.slice(5))) : [];
-    const given = Number(context.option("record", String(records.length - 1)));
+    const asked = Number(context.option("position", "0"));
+    const wanted = Number.isInteger(asked) ? Math.max(0, asked) : 0;
+    const given = Number(context.option("record", String(halfWay(records, wanted))));
     const record = Math.max(0, Math.min(records.length - 1, Number.isInteger(given) ? given : records.length - 1));
     const forcedAt = (/** @type {number} */ number) =>
       records[number]?.forced ?? (which === "reference" ? forcedReference(trace) : null) ?? forcedTranslation(trace);
     const now = forcedAt(record);
-    const asked = Number(context.option("position", "0"));
-    const position = Math.max(0, Math.min(now.length - 1, Number.isInteger(asked) ? asked : 0));
+    const position = Math.max(0, Math.min(now.length - 1, wanted));
 
     askForReference(context);
     if (probes.length) context.controls(sourcePicker(context, which, probes));

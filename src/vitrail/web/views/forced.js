@@ -150,3 +150,16 @@ export function probeRecords(trace, sentence) {
   }
   return records;
 }
+
+/**
+ * The record at which the right word of a position is nearest to an even chance: where there is most to see.
+ * @param {ProbeRecord[]} records
+ * @param {number} position
+ */
+export function halfWay(records, position) {
+  const distances = records.map(({forced}) => {
+    const place = Math.min(position, forced.length - 1);
+    return Math.abs(Math.exp(forced.logProb(place, forced.ids[place]) ?? -Infinity) - 0.5);
+  });
+  return distances.indexOf(Math.min(...distances));
+}
