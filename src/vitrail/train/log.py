@@ -23,17 +23,18 @@ class Log:
 
     def __init__(self, path: Path, *, keep_bytes: int = 0) -> None:
         self.path = path
-        self.curves = Curves(path.parent)
         with explained(path):
+            self.curves = Curves(path.parent)
             path.touch()
             os.truncate(path, min(keep_bytes, path.stat().st_size))
 
     def write(self, event: str, values: dict[str, Any], clock: dict[str, float] | None = None) -> None:
         """Append one event."""
         line = {"event": event, **values, "clock": {"time": round(time.time(), 3), **(clock or {})}}
-        with explained(self.path), self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self.curves.add(event, values)
+        with explained(self.path):
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self.curves.add(event, values)
 
     def size(self) -> int:
         """How many bytes there are: what a checkpoint remembers."""
