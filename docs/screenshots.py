@@ -42,14 +42,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="a phrasebook model: what `vitrail demo` wrote")
     parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
-    parser.add_argument("--it", default="layer=0&heads=0,3", help='where "it" is looked at')
     options = parser.parse_args()
-    for path in take(load(options.model), options.out, options.it):
+    for path in take(load(options.model), options.out):
         print(path)
 
 
-def take(translator: Translator, out: Path, it: str) -> Iterator[Path]:
+def turning_head(translator: Translator) -> tuple[int, int]:
+    """The encoder layer and head whose attention for "it" turns most to the animal in one, to the street in the other.
+
+    Of these two sentences only: how it is with others, benchmarks/heads.py tells.
+    """
+
+    def leaning(adjective: str) -> dict[tuple[int, int], float]:
+        """How much more each head looks at the animal than at the street."""
+        trace = translator.trace(f"{STREET} {adjective}", to="fr")
+        tokens = trace.document["source"]["tokens"]
+        it, animal, street = (tokens.index(word) for word in ("it", "animal", "street"))
+        layers = translator.model.config.encoder_layers
+        weights = {layer: trace[f"encoder.{layer}.self_attention.weights"] for layer in range(layers)}
+        return {
+            (layer, head): float(weights[layer][head, it, animal] - weights[layer][head, it, street])
+            for layer in weights
+            for head in range(len(weights[layer]))
+        }
+
+    tired, wide = leaning("tired"), leaning("wide")
+    return max(tired, key=lambda place: tired[place] - wide[place])
+
+
+def take(translator: Translator, out: Path) -> Iterator[Path]:
     """Take the pictures and give their names, one after the other."""
+    layer, head = turning_head(translator)
     out.mkdir(parents=True, exist_ok=True)
     chromium = os.environ.get("VITRAIL_CHROMIUM", "/usr/bin/chromium")
     with sync_playwright() as playwright:
@@ -60,7 +83,7 @@ def take(translator: Translator, out: Path, it: str) -> Iterator[Path]:
                 if adjective == "tired":
                     for view in views(page):
                         yield shoot(page, out / f"{view}.png", f"view={view}&{PLACES.get(view, '')}")
-                looking = f"view=attention&{it}"
+                looking = f"view=attention&layer={layer}&heads={head}"
                 yield shoot(page, out / f"it-was-too-{adjective}.png", looking, whole=True)
                 sides.append(side(page, looking))
         yield beside(browser, sides, out / "it.png")
