@@ -41,7 +41,9 @@ def run(config: Config, out: Path) -> None:
     """Train with progress on the screen; end with how to go on or what to do next."""
     from vitrail.cli.progress import TrainingProgress
     from vitrail.train import train as start_or_go_on
+    from vitrail.train.memory import keep_memory
 
+    keep_memory()
     with TrainingProgress() as progress:
         outcome = start_or_go_on(config, out, progress)
     if outcome.reason == "interrupted":
