@@ -11,10 +11,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from vitrail.config import DecodeConfig, ModelConfig
 from vitrail.errors import StorageError
 from vitrail.explain import Explanation, ModuleError, page_of, page_size
 from vitrail.explain.page import build_shell, embed, fill
+from vitrail.model import Transformer
+from vitrail.text import Tokenizers, WordVocabulary
 from vitrail.trace import Trace
+from vitrail.translator import Translator
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -229,3 +233,16 @@ def test_the_whole_file_keeps_to_its_size(small_translator, web, monkeypatch):
 def test_the_packages_own_viewer_can_be_joined(trace):
     parsed = Parsed(page_of(trace))
     assert len(parsed.all("script")) == 2
+
+
+def test_twelve_tokens_of_a_base_model_stay_below_15_mb():
+    """The paper's base model with 32,000 words: 12 source tokens, 12 target tokens."""
+    words = [f"word{number}" for number in range(31_994)]
+    vocabulary = WordVocabulary(words, ["en", "fr"])
+    model = Transformer(ModelConfig(preset="base"), vocabulary.size, vocabulary.size).eval()
+    translator = Translator(model, Tokenizers(vocabulary, vocabulary, ("en", "fr")), DecodeConfig(max_extra=0))
+    explanation = translator.explain(" ".join(words[:10]), to="fr", prefix=" ".join(words[20:32]))
+    trace = explanation.trace
+    assert trace["logits"].shape == (12, 32_000) and trace["encoder.output"].shape == (12, 512)
+    assert len(explanation.html().encode()) < 15e6
+    assert not explanation.left_out
