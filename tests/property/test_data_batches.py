@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vitrail.data.batches
-from vitrail.data import BatchStream, Position, Shard
+from vitrail.data import BatchStream, Part, Position, Shard
 from vitrail.data.packing import pack
 from vitrail.data.shards import ShardWriter
 from vitrail.text import EOS, PAD
@@ -101,6 +101,22 @@ def test_a_stream_goes_on_from_any_position(corpora, weights, data):
             assert position == wanted_position
             assert (batch.epoch, batch.index) == (wanted.epoch, wanted.index)
             assert same(batch, wanted)
+
+
+@settings(deadline=None, max_examples=30)
+@given(corpora=corpora, weights=st.tuples(weights, weights, weights), count=st.integers(1, 5))
+def test_parts_of_a_batch_are_even_and_together_the_batch(corpora, weights, count):
+    with tempfile.TemporaryDirectory() as folder:
+        whole = streams(folder, corpora, weights)
+        parts = [streams(folder, corpora, weights, part=Part(index, count)) for index in range(count)]
+        taken = [islice(stream.from_position(Position()), 12) for stream in (whole, *parts)]
+        for (after, batch), *others in zip(*taken, strict=True):
+            assert {position for position, _ in others} == {after}
+            found = [rows(part) if part.target_tokens else [] for _, part in others]
+            assert sorted(row for part in found for row in part) == sorted(rows(batch))
+            assert max(map(len, found)) - min(map(len, found)) <= 1
+            assert sum(part.target_tokens for _, part in others) == batch.target_tokens
+            assert all(part.pairs for _, part in others), "a part without rows still has something to go through"
 
 
 @settings(deadline=None, max_examples=10)

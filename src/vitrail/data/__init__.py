@@ -1,6 +1,6 @@
 """Corpora: readers, filters, memory-mapped shards, batches; the built-in phrasebook. No torch."""
 
-from vitrail.data.batches import Batch, BatchStream, Position
+from vitrail.data.batches import Batch, BatchStream, Part, Position
 from vitrail.data.corpora import PHRASEBOOK_HELD_OUT, PHRASEBOOK_PAIRS, Corpus, Pair
 from vitrail.data.filters import FilterReport, LeftOut, Reason
 from vitrail.data.prepare import prepare
@@ -19,6 +19,7 @@ __all__ = [
     "FilterReport",
     "LeftOut",
     "Pair",
+    "Part",
     "Position",
     "Prepared",
     "Reason",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vitrail.data.packing import pack
 from vitrail.data.shards import Shard
 from vitrail.data.subword_dropout import Row, SubwordDropout
-from vitrail.text.special import PAD
+from vitrail.text.special import EOS, PAD
 
 POOL = 1 << 17  # pairs that are sorted by length together: enough for little padding, few enough for little memory
 _SHOWN_LINES = 5
@@ -33,6 +33,21 @@ class Position:
 
     epoch: int = 0
     batch: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which rows of every batch to give: each `count`-th, from `index` on. They are sorted by length: parts are even."""
+
+    index: int = 0
+    count: int = 1
+
+    def of(self, numbers_B: Numbers) -> Numbers:
+        """The rows of a batch that belong to this part: none, where there are more parts than rows."""
+        return numbers_B[self.index :: self.count]
+
+
+WHOLE = Part()
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +90,13 @@ class BatchStream:
         batch_tokens: int,
         seed: int,
         subword_dropout: SubwordDropout | None = None,
+        part: Part = WHOLE,
     ) -> None:
         assert len(shards) == len(weights) and shards and all(weight > 0 for weight in weights)
         self._shards, self._weights = tuple(shards), tuple(weights)
         self._batch_tokens, self._seed = batch_tokens, seed
         self._subword_dropout = subword_dropout  # batches are packed before it, by the lengths of the plain rows
+        self._part = part  # the others are planned, so that a position means the same, but their tokens are not read
         # Pairs are numbered through all shards; a shard's numbers start where the one's before it end.
         self._starts = np.cumsum([0, *(len(shard) for shard in shards)])
 
@@ -89,7 +106,7 @@ class BatchStream:
         while True:
             for index, last, numbers_B in self._epoch(epoch, skip):
                 after = Position(epoch + 1, 0) if last else Position(epoch, index + 1)
-                yield after, self._batch(numbers_B, epoch, index)
+                yield after, self._batch(self._part.of(numbers_B), epoch, index)
             epoch, skip = epoch + 1, 0
 
     def batches_in_epoch(self, epoch: int) -> int:
@@ -139,6 +156,8 @@ class BatchStream:
         return [batches[number] for number in shuffled]
 
     def _batch(self, numbers_B: Numbers, epoch: int, index: int) -> Batch:
+        if not len(numbers_B):
+            return _nothing(epoch, index)
         found = [(shard, chosen, shard.index[local]) for shard, chosen, local in self._by_shard(numbers_B)]
         if self._subword_dropout is None:
             source_BS, target_BT = _plain(found, len(numbers_B))
@@ -165,6 +184,11 @@ class BatchStream:
         for number in np.unique(shard_N):
             chosen = np.flatnonzero(shard_N == number)
             yield self._shards[number], chosen, numbers[chosen].astype(np.int64) - self._starts[number]
+
+
+def _nothing(epoch: int, index: int) -> Batch:
+    """A batch to go through without learning anything: an empty sentence, whose translation is all padding."""
+    return Batch(np.array([[EOS]], dtype=np.int64), np.array([[PAD]], dtype=np.int64), epoch, index, ())
 
 
 def _pools(pairs: int) -> int:
