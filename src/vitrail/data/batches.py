@@ -37,7 +37,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Part:
-    """Which rows of every batch to give: each `count`-th, from `index` on. Rows go by length, so that parts are even."""
+    """Which rows of every batch to give: each `count`-th, from `index` on. Sorted by length, parts are even."""
 
     index: int = 0
     count: int = 1
