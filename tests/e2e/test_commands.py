@@ -327,3 +327,7 @@ def test_a_reader_who_leaves_early_is_not_an_error(phrases):
 
 def test_nothing_typed_gives_help():
     assert "Usage" in command().stdout
+
+
+def test_a_section_s_name_in_a_help_text_is_not_taken_for_markup():
+    assert "only [data] and" in command("prepare", "--help").stdout

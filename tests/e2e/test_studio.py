@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,6 +115,43 @@ def test_type_a_sentence_and_look_around(page, phrases):
         assert trace["target"]["text"] in page.locator(".sentence").inner_text()
         assert verified(page)
         page.goto("about:blank")  # before the studio closes: a page that still asks would complain
+
+
+def test_a_new_sentence_leaves_the_old_reference_behind(page, phrases):
+    with opened(phrases) as (_, address):
+        page.goto(f"{address[0]}#view=black-box&text=merci&to=en&reference=thanks&prefix=thanks")
+        page.locator(".sentence-source").filter(has_text=re.compile("^merci$")).wait_for()
+        box = page.get_by_label("Sentence to translate")
+        for sentence in ("merci", "je suis étudiant"):
+            box.fill(sentence)
+            page.get_by_role("button", name="Translate", exact=True).click()
+        page.locator(".sentence-source").filter(has_text=re.compile("^je suis étudiant$")).wait_for()
+        assert "reference" not in page.url and "prefix" not in page.url
+        page.goto("about:blank")
+
+
+def test_a_model_chosen_with_a_sentence_it_refuses_is_the_one_that_is_asked_next(page, phrases, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "runs" / "a")
+    shutil.copytree(phrases, tmp_path / "runs" / "b")
+    with opened(tmp_path / "runs") as (_, address):
+        page.goto(f"{address[0]}#view=black-box&model=a&text=xyzzy")
+        page.locator(".sentence-source").filter(has_text="xyzzy").wait_for()
+        page.locator("select[name=model]").select_option("b")
+        page.get_by_text("does not know").first.wait_for()
+        page.get_by_label("Sentence to translate").fill("merci")
+        with page.expect_request(re.compile(r"/api/trace$")) as asked:
+            page.get_by_role("button", name="Translate", exact=True).click()
+        assert asked.value.post_data_json["model"] == "b"
+        page.goto("about:blank")
+    page.troubles[:] = [trouble for trouble in page.troubles if "400" not in str(trouble)]  # the sentence it refused
+
+
+def test_searching_again_names_only_what_was_changed(page, phrases):
+    with opened(phrases) as (_, address):
+        page.goto(f"{address[0]}#view=search&text=merci&to=en")
+        page.get_by_role("button", name="Greedy", exact=True).click()
+        assert "sample" not in page.locator(".what-if").inner_text()
+        page.goto("about:blank")
 
 
 def test_the_run_is_followed_while_it_goes_on(page, trained, screenshots):

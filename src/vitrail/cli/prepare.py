@@ -11,7 +11,7 @@ from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, read_rec
 
 
 def prepare(
-    recipe: Annotated[Path | None, typer.Argument(help="A recipe in TOML; only [data] and train.seed matter.")] = None,
+    recipe: Annotated[Path | None, typer.Argument(help=r"A recipe (TOML); only \[data] and train.seed matter.")] = None,
     out: Annotated[Path, typer.Option(help="The folder to write. Name it in a recipe as data.prepared.")] = ...,  # type: ignore[assignment]
     source: SourceFile = None,
     target: TargetFile = None,

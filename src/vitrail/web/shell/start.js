@@ -62,7 +62,19 @@ export function sentenceForm({models, request, translate}) {
       onsubmit: (/** @type {Event} */ event) => {
         event.preventDefault();
         if (!text.value.trim()) return;
-        translate({model: current?.name ?? "", text: text.value, to: languages.length ? to.value : null});
+        // The model chosen last, even if it refused the sentence and another is still shown.
+        const known = models.find((entry) => entry.name === model.value)?.languages ?? [];
+        const language = known.includes(to.value) ? to.value : (known[0] ?? null);
+        const isOther = model.value !== current?.name;
+        // A reference and a beginning belong to one sentence, switched-off heads to one model.
+        const isNew = isOther || text.value !== request.text || language !== request.to;
+        translate({
+          model: model.value,
+          text: text.value,
+          to: language,
+          ...(isNew && {prefix: "", reference: ""}),
+          ...(isOther && {heads_off: {}}),
+        });
       },
     },
     text,

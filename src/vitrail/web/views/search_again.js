@@ -24,10 +24,12 @@ export function searchSettings(context) {
   const beamSize = field("beam_size", search.beam_size, 1, 32, 1);
   const topBeams = field("top_beams", search.top_beams, 1, 32, 1);
   const alpha = field("alpha", search.alpha, 0, 5, 0.1);
+  /** @type {Record<string, boolean>} */
+  const drawn = search.kind === "sample" ? {sample: false} : {};
   /** @param {number} size @param {number} top */
   const again = (size, top) =>
     translate({
-      decode: {...request.decode, sample: false, beam_size: size, top_beams: Math.min(top, size), alpha: Number(alpha.value)},
+      decode: {...request.decode, ...drawn, beam_size: size, top_beams: Math.min(top, size), alpha: Number(alpha.value)},
     });
   const form = element(
     "form",
