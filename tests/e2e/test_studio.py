@@ -117,6 +117,35 @@ def test_type_a_sentence_and_look_around(page, phrases):
         page.goto("about:blank")  # before the studio closes: a page that still asks would complain
 
 
+def test_first_words_can_be_forced_and_words_drawn_instead_of_searched(page, phrases):
+    with opened(phrases) as (_, address):
+        page.goto(f"{address[0]}#view=search&text=merci&to=en")
+        page.locator(".sentence-source").filter(has_text=re.compile("^merci$")).wait_for()
+
+        def ask(button):
+            with page.expect_response(re.compile(r"/api/trace$")) as answered:
+                page.locator(f'[data-key="{button}"]').click()
+            page.locator("html:not([data-busy])").wait_for(state="attached")
+            return answered.value.json()
+
+        page.get_by_label("first words of the translation").fill("i am")
+        forced = ask("search-again")
+        assert forced["target"]["tokens"][:2] == ["i", "am"] and forced["what_if"]["prefix"] == "i am"
+        page.locator(".what-if").filter(has_text="must begin with “i am”").wait_for()
+        assert "beginning with “i am”" in page.locator("main").inner_text()
+
+        page.locator('[data-key="search-temperature"]').fill("2.5")
+        page.locator('[data-key="search-seed"]').fill("7")
+        drawn = ask("search-draw")
+        assert drawn["search"]["kind"] == "sample"
+        assert (drawn["settings"]["temperature"], drawn["settings"]["seed"]) == (2.5, 7)
+        assert drawn["target"]["tokens"][:2] == ["i", "am"]
+        page.locator(".what-if").filter(has_text="temperature = 2.5").wait_for()
+        undone = ask("undo-what-if")
+        assert undone["search"]["kind"] == "beam" and undone["what_if"]["prefix"] == ""
+        page.goto("about:blank")
+
+
 def test_a_new_sentence_leaves_the_old_reference_behind(page, phrases):
     with opened(phrases) as (_, address):
         page.goto(f"{address[0]}#view=black-box&text=merci&to=en&reference=thanks&prefix=thanks")

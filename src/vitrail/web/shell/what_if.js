@@ -42,7 +42,7 @@ export function whatIfLine(trace, request, translate) {
           type: "button",
           class: "small",
           "data-key": "undo-what-if",
-          onclick: () => translate({heads_off: {}, prefix: "", decode: {}}),
+          onclick: () => translate({heads_off: {}, prefix: "", decode: {}, reference: ""}),
         },
         "Undo all",
       ),

@@ -8,13 +8,13 @@ import {inRow} from "./live.js";
 /** @typedef {import("../context.js").ViewContext} ViewContext */
 
 /**
- * beam_size, top_beams and alpha, to search again with.
+ * How to search again: beam_size, top_beams, alpha, the first words; or, instead of searching, to draw with a temperature.
  * @param {ViewContext} context
  */
 export function searchSettings(context) {
   const {translate, request, trace} = context;
-  if (!translate || !request) return context.needsStudio("search again with another beam_size or top_beams");
-  const {search} = trace;
+  if (!translate || !request) return context.needsStudio("search again with another beam_size, or other first words");
+  const {search, settings} = trace;
   /** @type {(name: string, value: number, least: number, most: number, step: number) => HTMLInputElement} */
   const field = (name, value, least, most, step) => {
     const input = element("input", {type: "number", name, value, min: least, max: most, step, "aria-label": name, "data-key": `search-${name}`});
@@ -24,12 +24,35 @@ export function searchSettings(context) {
   const beamSize = field("beam_size", search.beam_size, 1, 32, 1);
   const topBeams = field("top_beams", search.top_beams, 1, 32, 1);
   const alpha = field("alpha", search.alpha, 0, 5, 0.1);
+  const temperature = field("temperature", Number(settings.temperature ?? 1), 0.01, 10, 0.01);
+  const seed = field("seed", Number(settings.seed ?? 1) + (search.kind === "sample" ? 1 : 0), 0, 1e9, 1);
+  const begins = element("input", {
+    type: "text",
+    name: "prefix",
+    value: trace.whatIf.prefix,
+    maxlength: 2000,
+    placeholder: "anything",
+    "aria-label": "first words of the translation",
+    "data-key": "search-prefix",
+  });
   /** @type {Record<string, boolean>} */
   const drawn = search.kind === "sample" ? {sample: false} : {};
   /** @param {number} size @param {number} top */
   const again = (size, top) =>
     translate({
+      prefix: begins.value.trim(),
       decode: {...request.decode, ...drawn, beam_size: size, top_beams: Math.min(top, size), alpha: Number(alpha.value)},
+    });
+  const draw = () =>
+    translate({
+      prefix: begins.value.trim(),
+      decode: {
+        ...request.decode,
+        sample: true,
+        top_beams: Number(topBeams.value),
+        temperature: Number(temperature.value),
+        seed: Number(seed.value),
+      },
     });
   const form = element(
     "form",
@@ -43,8 +66,14 @@ export function searchSettings(context) {
       element("label", {}, "beam_size ", beamSize),
       element("label", {}, "top_beams ", topBeams),
       element("label", {}, "alpha ", alpha),
+      element("label", {}, "begins with ", begins),
       element("button", {type: "submit", "data-key": "search-again"}, "Search again"),
       element("button", {type: "button", "data-key": "search-greedy", onclick: () => again(1, 1)}, "Greedy"),
+    ),
+    inRow(
+      element("label", {}, "or draw, with temperature ", temperature),
+      element("label", {}, "seed ", seed),
+      element("button", {type: "button", "data-key": "search-draw", onclick: draw}, "Draw"),
     ),
   );
   return form;
@@ -58,14 +87,22 @@ export function compareSearches(context) {
   const {before, trace} = context;
   if (!before) return;
   const [was, is] = [before.search, trace.search];
+  /** @param {import("../trace.js").Trace} one */
+  const manner = ({search, settings, whatIf}) => {
+    const how =
+      search.kind === "sample"
+        ? `drawn with temperature ${settings.temperature} and seed ${settings.seed}`
+        : `with beam_size ${search.beam_size}, top_beams ${search.top_beams} and alpha ${search.alpha}`;
+    return whatIf.prefix ? `${how}, beginning with “${whatIf.prefix}”` : how;
+  };
   const changed = before.target.text !== trace.target.text;
   context.note(
     element(
       "p",
       {},
-      `Before, with beam_size ${was.beam_size}, top_beams ${was.top_beams} and alpha ${was.alpha}: `,
+      `Before, ${manner(before)}: `,
       word(before.target.text),
-      ` (${decimal(was.results[0]?.score ?? NaN, 3)}). Now, with ${is.beam_size}, ${is.top_beams} and ${is.alpha}: `,
+      ` (${decimal(was.results[0]?.score ?? NaN, 3)}). Now, ${manner(trace)}: `,
       word(trace.target.text),
       ` (${decimal(is.results[0]?.score ?? NaN, 3)}). ${changed ? "The translation changed." : "It is the same translation."}`,
     ),
