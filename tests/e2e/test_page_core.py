@@ -530,6 +530,8 @@ def test_an_untrained_model_is_said_to_be(browser, studio):
         page = context.new_page()
         page.goto(f"http://127.0.0.1:{studio.server_port}/?token=t")
         page.locator("header").get_by_text("not trained yet").wait_for()
+        assert "view=training" in page.url  # its curves are what there is to see
+        page.locator('[data-key="guide-black-box"]').click()
         studio.is_trained = True  # saved meanwhile
         sentence = page.get_by_label("Sentence to translate")
         sentence.fill("another sentence")

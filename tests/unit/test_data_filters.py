@@ -70,3 +70,9 @@ def test_strict_makes_the_first_an_error():
     with pytest.raises(DataError, match="empty") as error:
         Tally(strict=True).leave_out(Reason.EMPTY, corpus(), 7)
     assert error.value.where == "a.tsv, line 7"
+
+
+def test_broken_text_comes_with_its_fix():
+    tally = Tally(strict=False)
+    tally.leave_out(Reason.BROKEN, corpus(), 7)
+    assert "save the file as UTF-8" in str(tally.report(8, []))

@@ -49,5 +49,11 @@ def run(config: Config, out: Path) -> None:
     if outcome.reason == "interrupted":
         print(f"stopped at step {outcome.step:,}; run the same command again to go on", file=sys.stderr)
         raise typer.Exit(130)
+    if outcome.best_loss is None and config.data.validation_corpora():
+        every = config.train.validate_every
+        print(
+            f"note: the run ended before its first look at the validation data (validate_every = {every:,})",
+            file=sys.stderr,
+        )
     best = f", best validation loss {outcome.best_loss:.3f}" if outcome.best_loss is not None else ""
     print(f"finished at step {outcome.step:,} ({outcome.reason}){best}: {out}")

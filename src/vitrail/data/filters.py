@@ -145,4 +145,5 @@ def _described(entry: LeftOut) -> str:
         lines.setdefault(corpus, []).append(str(line))
     more = ", …" if entry.count > len(entry.first) else ""
     places = "; ".join(f"{corpus} line {', '.join(numbers)}" for corpus, numbers in lines.items())
-    return f"{entry.count:,} {entry.reason} ({places}{more})"
+    fix = "; save the file as UTF-8" if entry.reason is Reason.BROKEN else ""
+    return f"{entry.count:,} {entry.reason} ({places}{more}{fix})"

@@ -93,7 +93,9 @@ class App {
       if (!options.text && model.example) {
         const {text, to} = model.example;
         const request = {...readRequest(options), model: model.name, text, to};
-        this.keeper.update({options: writeRequest(request)}, {replace: true});
+        // Of a run that has not saved a model yet there is most to see in its curves.
+        const view = model.trained === false ? {view: "training"} : {};
+        this.keeper.update({options: writeRequest(request), ...view}, {replace: true});
       } else this.changed();
     } catch (thrown) {
       this.complain(thrown);
