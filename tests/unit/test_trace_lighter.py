@@ -39,7 +39,8 @@ def test_the_middle_goes_first_and_the_bottom_and_the_output_stay_longest(trace)
     order = [left_out(lighter(trace, mb)) for mb in np.linspace(size(trace) / 1e6, 0, 60)]
     assert all(set(less) <= set(more) for less, more in itertools.pairwise(order))
     first = [
-        next(n for n, gone in enumerate(order) if part in gone) for part in ("encoder.2", "encoder.3", "encoder.0")
+        next(n for n, gone in enumerate(order) if part in gone)
+        for part in ("encoder.2", "encoder.3", "decoder.0", "encoder.0")
     ]
     assert first == sorted(first)
     assert set(order[-1]) == {*(f"encoder.{n}" for n in range(4)), *(f"decoder.{n}" for n in range(3)), "output"}

@@ -59,13 +59,16 @@ def _parts(trace: Trace) -> list[str]:
     return [f"{stack}.{n}" for stack in stacks for n in range(config[f"{stack}_layers"])] + [OUTPUT]
 
 
-def _importance(trace: Trace, part: str) -> tuple[int, int]:
-    """What is left out first comes first: the middle of a stack, then its top, then its bottom, then the output."""
+def _importance(trace: Trace, part: str) -> tuple[int, int, bool]:
+    """What is left out first comes first: the middle of a stack, then its top, its bottom, and the output.
+
+    The bottom of the encoder stays longer than the decoder's: the page opens there.
+    """
     if part == OUTPUT:
-        return (1, 0)
+        return (1, 0, False)
     stack, _, layer = part.partition(".")
     above = trace.document["model"]["config"][f"{stack}_layers"] - 1 - int(layer)
-    return (-min(int(layer), above), -int(layer))
+    return (-min(int(layer), above), -int(layer), stack == "encoder")
 
 
 def _size(arrays: dict[str, Array]) -> int:
