@@ -7,7 +7,7 @@ WEB := tests/web
 # A worker for each core, and each worker on one thread: the models of the tests are too small to share.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: demo studio screenshots setup test test-all lint web format clean
+.PHONY: demo studio screenshots receipt setup test test-all lint web format clean
 
 demo: setup
 	$(BIN)/vitrail demo --out runs/phrasebook
@@ -19,6 +19,10 @@ studio: setup
 screenshots: setup
 	test -e runs/phrasebook/model.safetensors || $(BIN)/vitrail demo --out runs/phrasebook
 	$(BIN)/python docs/screenshots.py runs/phrasebook --out docs/pictures
+
+# The whole of a recipe, from its data to its test score, into its receipt: make receipt RECIPE=recipes/x.toml
+receipt: setup
+	$(BIN)/python recipes/receipt.py $(RECIPE) --out runs/$(basename $(notdir $(RECIPE)))
 
 test: setup lint web
 	$(PYTEST) -m "not slow"

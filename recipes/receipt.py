@@ -38,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
+    parser.add_argument("--tests", type=Path, default=TESTS, help="which test sets belong to which recipe")
     options = parser.parse_args()
     config = load_config(options.recipe, given={}, overrides=[])
     receipt = options.recipe.with_suffix(".receipt.json")
@@ -51,7 +52,7 @@ def main() -> None:
         | {name: version(name) for name in LIBRARIES},
         "machine": machine(),
         "training": training(options.out),
-        "tests": [*earlier.get("tests", []), *evaluate(options.recipe.stem, options.out)],
+        "tests": [*earlier.get("tests", []), *evaluate(tests_of(options), options.out)],
     }
     write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     print(receipt)
@@ -102,11 +103,16 @@ def minutes(steps: list[dict[str, Any]]) -> float:
     return sum(now for now, after in zip(seconds, [*seconds[1:], -1.0], strict=True) if after < now) / 60
 
 
-def evaluate(name: str, out: Path) -> list[dict[str, Any]]:
-    """The recipe's test sets, translated with the model's own settings."""
+def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = tomllib.loads(options.tests.read_text(encoding="utf-8")).get(options.recipe.stem, [])
+    return found
+
+
+def evaluate(tests: list[dict[str, str]], out: Path) -> list[dict[str, Any]]:
+    """Test sets, translated with the model's own settings."""
     found = []
     translator = vitrail.load(out)
-    for test in tomllib.loads(TESTS.read_text(encoding="utf-8")).get(name, []):
+    for test in tests:
         sources, references = read_aligned(Path(test["source"]), Path(test["reference"]))
         translations = [done.text for done in translator.translate(sources, to=test.get("to"))]
         report = measure(translations, references, tokenize=test.get("tokenize", "13a"))

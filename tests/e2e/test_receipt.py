@@ -1,0 +1,46 @@
+"""A recipe's receipt: what it says is what the run, the data and the evaluation say."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from door import SMALL, vitrail
+
+from vitrail.storage import checksum
+
+SCRIPT = Path(__file__).parents[2] / "recipes" / "receipt.py"
+
+
+def write_recipe(corpus, path):
+    values = {}
+    for setting in SMALL:
+        key, _, value = setting.partition("=")
+        values.setdefault(key.split(".")[0], []).append(f"{key.split('.')[1]} = {value}")
+    values["data"] += [
+        f'{name} = "{getattr(corpus, name).as_posix()}"'
+        for name in ("source", "target", "validation_source", "validation_target")
+    ]
+    path.write_text("\n".join(line for name, lines in values.items() for line in (f"[{name}]", *lines)))
+
+
+def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
+    recipe, tests, out = tmp_path / "small.toml", tmp_path / "tests.toml", tmp_path / "run"
+    write_recipe(corpus, recipe)
+    sides = {"source": corpus.validation_source.as_posix(), "reference": corpus.validation_target.as_posix()}
+    tests.write_text("[[small]]\n" + "\n".join(f'{key} = "{path}"' for key, path in sides.items()))
+    for times in (1, 2):  # the second finds the run finished, and evaluates it once more
+        command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, done.stderr
+        receipt = json.loads((tmp_path / "small.receipt.json").read_text())
+        assert len(receipt["tests"]) == times
+    assert receipt["data"][corpus.source.as_posix()] == checksum(corpus.source)
+    assert receipt["settings"]["model"]["d_model"] == 32
+    assert receipt["training"]["steps"] == 40 and receipt["training"]["minutes"] >= 0
+    assert [look["step"] for look in receipt["training"]["validation"]] == [20, 40]
+    options = [part for key, path in sides.items() for part in (f"--{key}", path)]
+    measured = json.loads(vitrail("evaluate", out, *options, "--json").stdout)
+    assert all(test[key] == value for test in receipt["tests"] for key, value in measured.items())
