@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from vitrail.cli.processes import is_first, told_once
 from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, read_recipe
 from vitrail.config import Config
 
@@ -34,18 +36,27 @@ def train(
         "data.strict": strict,
         "model.preset": preset,
     }
-    run(read_recipe(recipe, options, changes), out)
+    with told_once():
+        config = read_recipe(recipe, options, changes)
+    run(config, out)
 
 
 def run(config: Config, out: Path) -> None:
     """Train with progress on the screen; end with how to go on or what to do next."""
     from vitrail.cli.progress import TrainingProgress
+    from vitrail.train import HeardError
     from vitrail.train import train as start_or_go_on
     from vitrail.train.memory import keep_memory
 
     keep_memory()
-    with TrainingProgress() as progress:
-        outcome = start_or_go_on(config, out, progress)
+    with TrainingProgress() if is_first() else nullcontext() as progress:
+        try:
+            outcome = start_or_go_on(config, out, progress)
+        except HeardError:
+            with told_once():
+                raise
+    if not is_first():
+        raise typer.Exit(130 if outcome.reason == "interrupted" else 0)
     if outcome.reason == "interrupted":
         print(f"stopped at step {outcome.step:,}; run the same command again to go on", file=sys.stderr)
         raise typer.Exit(130)

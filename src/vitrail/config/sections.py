@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from vitrail.config.presets import PRESETS
 
@@ -25,6 +25,15 @@ def _nameable(text: str) -> str:
 
 
 File = Annotated[str, AfterValidator(_nameable)]
+
+
+def _budget(value: object) -> object:
+    if value == "auto" or _is_positive(value):
+        return value
+    raise ValueError(f"'batch_tokens' is {value!r}|give a number of tokens, 1 or more, or \"auto\"")
+
+
+Budget = Annotated[int | Literal["auto"], BeforeValidator(_budget)]
 
 
 def _is_positive(value: object) -> bool:
@@ -216,7 +225,7 @@ class TrainConfig(Section):
 
     max_steps: Positive = 100_000
     max_epochs: Positive | None = None
-    batch_tokens: Positive = 4096  # target or source tokens of a batch, padding included, whichever are more
+    batch_tokens: Budget = 4096  # target or source tokens of a batch, padding included; "auto": as memory allows
     accumulate: Positive = 1  # batches per step
     optimizer: Literal["adam", "adamw", "adafactor"] = "adam"
     schedule: Literal["paper", "inverse_sqrt", "cosine", "constant"] = "paper"
@@ -241,7 +250,11 @@ class TrainConfig(Section):
     probe_every: Positive | None = None  # steps; unset: 0, 1, 2, 3, 5, 7, 10, 20, …, and the end
     log_every: Positive = 50
     seed: Seed = 1
-    threads: Positive | None = None  # unset: torch's choice
+    threads: Positive | None = None  # of each process; unset: torch's choice
+    device: Literal["auto", "cpu", "cuda"] = "auto"  # auto: a GPU if there is one
+    precision: Literal["float32", "bf16", "fp16"] = (
+        "float32"  # of the forward and the backward pass; weights stay float32
+    )
 
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:

@@ -6,10 +6,12 @@ from vitrail.train.events import Listener, Sample, Silence, StepDone, Validated
 from vitrail.train.log import LOG, read_log
 from vitrail.train.loop import Outcome
 from vitrail.train.loss import smoothed_loss, smoothed_target
+from vitrail.train.peers import HeardError
 from vitrail.train.run import train
 
 __all__ = [
     "LOG",
+    "HeardError",
     "Listener",
     "Outcome",
     "Sample",

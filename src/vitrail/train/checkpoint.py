@@ -3,7 +3,8 @@
 checkpoints/step-000500/
   model.safetensors  optimizer.safetensors  random.safetensors   weights, what the optimiser remembers, the generator
   ema.safetensors                                                the moving average of the weights, where there is one
-  state.json                                                     the step, the place in the data, the best so far
+  state.json                                                     the step, the place in the data, the best so far,
+                                                                 the scale of fp16's losses
   manifest.json                                                  the checksum of each of them
 A checkpoint appears under its name only when it is complete, and an old one goes only after that.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -24,9 +25,8 @@ from torch import Tensor
 from vitrail.data import Position
 from vitrail.errors import FolderError
 from vitrail.folder import WEIGHTS, load_weights
-from vitrail.model import Transformer
 from vitrail.storage import PARTIAL, checksum, explained, new_folder, remove_folder, save_tensors
-from vitrail.train.ema import MovingAverage
+from vitrail.train.learner import Learner
 from vitrail.train.optimizer import optimizer_tensors, restore_optimizer
 
 CHECKPOINTS = "checkpoints"
@@ -50,7 +50,10 @@ class RunState:
     best_step: int | None = None
     stale: int = 0  # validations since the best one
     threads: int = 0
+    processes: int = 1
+    device: str = "cpu"
     data: str = ""  # what the run learns from: Prepared.contents
+    scaler: dict[str, float] = field(default_factory=dict)  # of fp16's losses
 
     @property
     def position(self) -> Position:
@@ -70,41 +73,44 @@ def list_steps(run: Path) -> list[int]:
     return sorted(int(name[1]) for name in names if name)
 
 
-def save_checkpoint(
-    run: Path,
-    model: Transformer,
-    optimizer: torch.optim.Optimizer,
-    state: RunState,
-    average: MovingAverage | None = None,
-) -> None:
+def save_checkpoint(run: Path, learner: Learner, state: RunState) -> None:
     """Write a checkpoint, whole or not at all."""
+    state = replace(state, scaler=learner.scaler.state_dict())
     with new_folder(checkpoint_path(run, state.step)) as folder:
-        save_tensors(model.state_dict(), folder / WEIGHTS)
-        save_tensors(optimizer_tensors(optimizer), folder / "optimizer.safetensors")
-        save_tensors({"torch": torch.get_rng_state()}, folder / "random.safetensors")
-        if average is not None:
-            save_tensors(average.model.state_dict(), folder / EMA)
+        save_tensors(learner.model.state_dict(), folder / WEIGHTS)
+        save_tensors(optimizer_tensors(learner.optimizer), folder / "optimizer.safetensors")
+        save_tensors(_generators(learner.device), folder / "random.safetensors")
+        if learner.average is not None:
+            save_tensors(learner.average.model.state_dict(), folder / EMA)
         (folder / "state.json").write_text(json.dumps(asdict(state), indent=1) + "\n", encoding="utf-8")
         sums = {file.name: checksum(file) for file in sorted(folder.iterdir())}
         (folder / "manifest.json").write_text(json.dumps(sums, indent=1) + "\n", encoding="utf-8")
 
 
-def restore_checkpoint(
-    run: Path,
-    step: int,
-    model: Transformer,
-    optimizer: torch.optim.Optimizer,
-    average: MovingAverage | None = None,
-) -> RunState:
-    """Put a checkpoint back into a model, its average, its optimiser and the random generator."""
+def restore_checkpoint(run: Path, step: int, learner: Learner) -> RunState:
+    """Put a checkpoint back into a model and all that is remembered beside it, and into the random generators."""
     folder = checkpoint_path(run, step)
-    check_checkpoint(folder, needs=(*_FILES, EMA) if average is not None else _FILES)
-    load_weights(model, folder / WEIGHTS)
-    if average is not None:
-        load_weights(average.model, folder / EMA)
-    restore_optimizer(optimizer, load_file(folder / "optimizer.safetensors"))
-    torch.set_rng_state(load_file(folder / "random.safetensors")["torch"])
-    return RunState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
+    check_checkpoint(folder, needs=(*_FILES, EMA) if learner.average is not None else _FILES)
+    load_weights(learner.model, folder / WEIGHTS)
+    if learner.average is not None:
+        load_weights(learner.average.model, folder / EMA)
+    restore_optimizer(learner.optimizer, load_file(folder / "optimizer.safetensors"))
+    generators = load_file(folder / "random.safetensors")
+    torch.set_rng_state(generators["torch"])
+    if learner.device.type == "cuda" and "cuda" in generators:
+        torch.cuda.set_rng_state(generators["cuda"], learner.device)
+    state = RunState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
+    if learner.scaler.is_enabled():
+        learner.scaler.load_state_dict(state.scaler)
+    return state
+
+
+def _generators(device: torch.device) -> dict[str, Tensor]:
+    """The states of the random generators that a run draws from."""
+    states = {"torch": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
 
 
 def check_checkpoint(folder: Path, *, needs: tuple[str, ...] = _FILES) -> None:

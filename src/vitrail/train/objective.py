@@ -36,7 +36,9 @@ class Objective(nn.Module):
         table_VD, bias_V = self.model.embeddings.output_table_VD(), self.model.output_bias
         target_N = target_BT.flatten()[is_token_N]
         settings = (self.smoothing, self.r_drop)
-        loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings)  # type: ignore[no-untyped-call]
+        with torch.autocast(hidden_LND.device.type, enabled=False):  # the loss and its gradient stay float32
+            hidden_LND = hidden_LND.to(table_VD.dtype)
+            loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings)  # type: ignore[no-untyped-call]
         return loss
 
 

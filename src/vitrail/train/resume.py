@@ -23,6 +23,7 @@ MAY_CHANGE = {
     "train.probes",
     "train.probe_sentences",
     "train.probe_every",
+    "train.device",
 }
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -12,14 +15,19 @@ from vitrail.errors import ConfigError, DataError, FolderError, TrainingError
 from vitrail.folder import CONFIG, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, read_manifest
 from vitrail.storage import checksum, remove_folder
 from vitrail.trace.probes import PROBES
+from vitrail.train.budget import batch_tokens_for, free_memory
 from vitrail.train.checkpoint import CHECKPOINTS, RunState, list_steps, restore_checkpoint
+from vitrail.train.device import choose_device, make_scaler
 from vitrail.train.ema import MovingAverage
 from vitrail.train.events import Listener, Silence
+from vitrail.train.learner import Learner
 from vitrail.train.lock import sole_writer
 from vitrail.train.log import LOG, Log
 from vitrail.train.loop import Outcome, Trainer
 from vitrail.train.optimizer import make_optimizer
+from vitrail.train.peers import Peers, joined
 from vitrail.train.probes import ProbeLog
+from vitrail.train.records import Records
 from vitrail.train.resume import check_same_run
 from vitrail.train.stop import stop_on_signals
 from vitrail.train.tensorboard import FOLDER as TENSORBOARD
@@ -28,61 +36,113 @@ DATA = "data"
 
 
 def train(config: Config, out: Path, listener: Listener | None = None) -> Outcome:
-    """Train into `out`. A folder that holds the same run, stopped or killed, goes on from its last checkpoint."""
-    if not _holds_a_run(out):
-        _refuse_other_folders(out)
-    with sole_writer(out):
-        return _train(config, out, listener or Silence())
+    """Train into `out`. A folder that holds the same run, stopped or killed, goes on from its last checkpoint.
+
+    Under torchrun every process calls this: they train one model together, and the first one writes and speaks.
+    """
+    with ExitStack() as held:
+        peers = held.enter_context(joined(out))
+        with peers.leader_first():
+            device = choose_device(config.train, peers)
+            if peers.leads:
+                if not _holds_a_run(out):
+                    _refuse_other_folders(out)
+                held.enter_context(sole_writer(out))
+                folder, prepared = _open(config, out, listener or Silence(), device, peers)
+            else:
+                folder = ModelFolder.open(out)
+                prepared = Prepared.open(_data_folder(folder.config, out))
+        if config.train.threads is not None:
+            torch.set_num_threads(config.train.threads)
+        stop = held.enter_context(stop_on_signals())
+        return _trainer(folder, prepared, listener or Silence(), device, peers).run(stop)
 
 
-def _train(config: Config, out: Path, listener: Listener) -> Outcome:
+def _open(
+    config: Config, out: Path, listener: Listener, device: torch.device, peers: Peers
+) -> tuple[ModelFolder, Prepared]:
+    """The run's folder and data, made now or found."""
     if _holds_a_run(out):
         folder = _reopen(config, out)
         prepared = Prepared.open(_data_folder(config, out))
         _refuse_other_vocabulary(folder, prepared)
-    else:
-        prepared = _prepare(config, out, listener)
-        remove_folder(out / TOKENIZER)
-        folder = ModelFolder.create(out, config, prepared.tokenizers)
-    if config.train.threads is not None:
-        torch.set_num_threads(config.train.threads)
-    with stop_on_signals() as stop:
-        return _trainer(folder, prepared, listener).run(stop)
+        return folder, prepared
+    prepared = _prepare(config, out, listener)
+    remove_folder(out / TOKENIZER)
+    folder = ModelFolder.create(out, config, prepared.tokenizers)
+    if config.train.batch_tokens == "auto":
+        folder = _with_budget(folder, device, peers)
+        listener.note(f"batches of {folder.config.train.batch_tokens:,} tokens: as memory allows")
+    return folder, prepared
 
 
-def _trainer(folder: ModelFolder, prepared: Prepared, listener: Listener) -> Trainer:
+def _with_budget(folder: ModelFolder, device: torch.device, peers: Peers) -> ModelFolder:
+    """The folder with the number of tokens that `batch_tokens = "auto"` comes to, so that it stays the same later."""
+    with torch.device("meta"):
+        parameters = sum(parameter.numel() for parameter in folder.new_model().parameters())
+    found = batch_tokens_for(
+        folder.config,
+        parameters=parameters,
+        vocabulary=folder.tokenizers.target.size,
+        free=free_memory(device),
+        peers=peers,
+    )
+    config = _with_batch_tokens(folder.config, found)
+    folder.write_config(config)
+    return replace(folder, config=config)
+
+
+def _with_batch_tokens(config: Config, batch_tokens: int | Literal["auto"]) -> Config:
+    return config.model_copy(update={"train": config.train.model_copy(update={"batch_tokens": batch_tokens})})
+
+
+def _trainer(
+    folder: ModelFolder, prepared: Prepared, listener: Listener, device: torch.device, peers: Peers
+) -> Trainer:
     """A trainer that stands where the newest checkpoint stood, or at the beginning."""
     config = folder.config.train
     torch.manual_seed(config.seed)
-    model = folder.new_model()
-    optimizer = make_optimizer(model, config)
-    average = MovingAverage(model, config.ema) if config.ema is not None else None
-    state, steps = RunState(threads=torch.get_num_threads(), data=prepared.contents()), list_steps(folder.path)
-    if steps:
-        state = restore_checkpoint(folder.path, steps[-1], model, optimizer, average)
-        _refuse_other_data(state, prepared)
-        listener.note(f"going on from step {state.step:,}")
-        if state.threads != torch.get_num_threads():
-            listener.note(
-                f"the run began with {state.threads} threads and goes on with {torch.get_num_threads()}: "
-                "it will be as good, but not the same to the last bit"
-            )
-    log = Log(folder.path / LOG, keep_bytes=state.log_bytes)
-    if not steps:
-        count = sum(parameter.numel() for parameter in model.parameters())
-        log.write("start", {"parameters": count, "pairs": sum(len(shard) for shard in prepared.train)})
-    probes = ProbeLog(folder.path, config, keep_bytes=state.probe_bytes)
-    return Trainer(
-        folder,
-        prepared,
+    model = folder.new_model().to(device)
+    learner = Learner(
         model=model,
-        average=average,
-        optimizer=optimizer,
-        state=state,
-        log=log,
-        probes=probes,
-        listener=listener,
+        optimizer=make_optimizer(model, config),
+        scaler=make_scaler(device, config.precision),
+        average=MovingAverage(model, config.ema) if config.ema is not None and peers.leads else None,
+        device=device,
     )
+    state = RunState(
+        threads=torch.get_num_threads(), processes=peers.count, device=device.type, data=prepared.contents()
+    )
+    newest = peers.lead(lambda: max(list_steps(folder.path), default=None))
+    if newest is not None:
+        began, state = state, restore_checkpoint(folder.path, newest, learner)
+        _refuse_other_data(state, prepared)
+        if peers.leads:
+            listener.note(f"going on from step {state.step:,}")
+            _tell_what_changed(state, began, listener)
+    records = None
+    if peers.leads:
+        log = Log(folder.path / LOG, keep_bytes=state.log_bytes)
+        if newest is None:
+            count = sum(parameter.numel() for parameter in model.parameters())
+            log.write("start", {"parameters": count, "pairs": sum(len(shard) for shard in prepared.train)})
+        probes = ProbeLog(folder.path, config, keep_bytes=state.probe_bytes)
+        records = Records(folder, prepared, learner, log=log, probes=probes, listener=listener)
+    return Trainer(folder, prepared, learner=learner, state=state, records=records, peers=peers)
+
+
+def _tell_what_changed(before: RunState, now: RunState, listener: Listener) -> None:
+    """Sums come out differently in their last bits where they are added up differently."""
+    changes = [
+        (f"{before.threads} threads", f"{now.threads}", before.threads != now.threads),
+        (f"{before.processes} processes", f"{now.processes}", before.processes != now.processes),
+        (f"device {before.device}", now.device, before.device != now.device),
+    ]
+    for had, has, is_other in changes:
+        if is_other:
+            listener.note(
+                f"the run began with {had} and goes on with {has}: it will be as good, but not the same to the last bit"
+            )
 
 
 def _reopen(config: Config, out: Path) -> ModelFolder:
@@ -93,6 +153,8 @@ def _reopen(config: Config, out: Path) -> ModelFolder:
             where=str(out / CHECKPOINTS),
             fix=f"choose another --out; or remove {WEIGHTS} there, and the run begins again",
         )
+    if config.train.batch_tokens == "auto":
+        config = _with_batch_tokens(config, folder.config.train.batch_tokens)
     check_same_run(folder.config, config, where=str(out))
     if folder.config != config:
         folder.write_config(config)

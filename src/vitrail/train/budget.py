@@ -1,0 +1,114 @@
+"""How many tokens a batch may have: `train.batch_tokens = "auto"` from the memory there is, and what to say if it ends.
+
+A step keeps, as numbers of four bytes:
+  fixed      parameters × (weights, gradients, 2 for Adam, 1 for a moving average, 1 for peers' gradients)
+             + 4 × 512 × vocabulary: the logits, of which never more are held (objective.py)
+  per token  encoder_layers × (16 d_model + 2 d_ff) + decoder_layers × (24 d_model + 2 d_ff),
+             and where attention weights are kept, 8 × heads × the longest row for each attention
+R-Drop sees every token twice, and subword dropout makes rows longer, by about twice its share at the most.
+The factors were measured on `tiny`, `small` and `base`, and are rounded up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from vitrail.config import Config, ModelConfig, TrainConfig
+from vitrail.data import Batch
+from vitrail.errors import TrainingError
+from vitrail.train.objective import ROWS
+from vitrail.train.peers import Peers
+
+LEAST, MOST = 512, 65_536
+UNKNOWN = 4096  # where a system does not tell how much memory is free
+NUMBER = 4  # bytes
+# As torch says it on a CPU; on a GPU it has an error of its own.
+_NO_MEMORY = ("not enough memory", "can't allocate memory")
+
+
+def batch_tokens_for(config: Config, *, parameters: int, vocabulary: int, free: int | None, peers: Peers) -> int:
+    """The largest power of two, within bounds, whose batches fit into half of the free memory of each computer."""
+    if free is None:
+        return UNKNOWN
+    looks = 2 if config.train.r_drop else 1
+    copies = 4 + (config.train.ema is not None) + (peers.count > 1)
+    fixed = NUMBER * (copies * parameters + 4 * looks * ROWS * vocabulary)
+    longer = 1 + 2 * config.train.subword_dropout
+    per_token = NUMBER * looks * longer * _kept(config.model, longest=config.data.max_length + 2)
+    tokens_here = (free / 2 - peers.local_count * fixed) / per_token  # of all processes on this computer
+    fitting = int(tokens_here * peers.count / peers.local_count)
+    return min(MOST, max(LEAST, 1 << max(0, fitting.bit_length() - 1) if fitting > 0 else 0))
+
+
+def _kept(model: ModelConfig, *, longest: int) -> int:
+    """The numbers that a token of the budget, one of the source and one of the target, leaves for the way back."""
+    layers = model.encoder_layers * (16 * model.d_model + 2 * model.d_ff)
+    layers += model.decoder_layers * (24 * model.d_model + 2 * model.d_ff)
+    if not model.attention_dropout and model.positions != "relative":
+        return layers  # the fused kernel keeps no weights
+    return layers + 8 * model.heads * longest * (model.encoder_layers + 2 * model.decoder_layers)
+
+
+def free_memory(device: torch.device) -> int | None:
+    """The bytes that are free on a device; on the CPU, no more than the container we may be in. None: nobody knows."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    known = [memory for memory in (_of_the_system(), _of_the_container()) if memory is not None]
+    return min(known, default=None)
+
+
+def _of_the_system() -> int | None:
+    table = _read(Path("/proc/meminfo"))
+    if table is not None:
+        lines = dict(line.split(":", 1) for line in table.splitlines() if ":" in line)
+        if "MemAvailable" in lines:
+            return int(lines["MemAvailable"].split()[0]) * 1024
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2  # what others use is not told
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _of_the_container() -> int | None:
+    """Linux's control groups, of the second version and the first."""
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        most, now = _read(Path(limit)), _read(Path(used))
+        if most is not None and now is not None and most.strip().isdigit():
+            return max(0, int(most) - int(now))
+    return None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii")
+    except OSError:
+        return None
+
+
+@contextmanager
+def explained_shortage(batches: Sequence[Batch], config: TrainConfig, origin: str) -> Iterator[None]:
+    """Name the batch that there was not enough memory for, and the settings to change."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        is_ours = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        if not is_ours and not any(sign in str(error) for sign in _NO_MEMORY):
+            raise
+        largest = max(batches, key=lambda batch: batch.source_BS.size + batch.target_BT.size)
+        pairs, source, target = largest.pairs, largest.source_BS.shape[1], largest.target_BT.shape[1]
+        budget = config.batch_tokens
+        half = max(1, budget // 2) if budget != "auto" else budget
+        raise TrainingError(
+            f"there is not enough memory for a batch of {pairs} pairs, {source} and {target} tokens long",
+            where=origin,
+            fix=f"free some memory and run the same command again; or choose another --out, with train.batch_tokens = "
+            f"{half} and train.accumulate = {2 * config.accumulate}, which learns the same in more and smaller parts",
+        ) from error

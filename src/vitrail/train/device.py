@@ -1,0 +1,49 @@
+"""Where a run computes, and how precisely: the CPU or a GPU, in float32 or, in part, in half of its bits."""
+
+from __future__ import annotations
+
+import torch
+
+from vitrail.config import TrainConfig
+from vitrail.errors import ConfigError
+from vitrail.train.peers import Peers
+
+HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def choose_device(config: TrainConfig, peers: Peers) -> torch.device:
+    """The device that the settings name; of several GPUs in a computer, one for each process."""
+    has_gpu = torch.cuda.is_available()
+    if config.device == "cuda" and not has_gpu:
+        raise ConfigError(
+            "train.device = 'cuda', but torch finds no GPU here",
+            where="[train] device",
+            fix="set train.device = 'auto' or 'cpu'; or install a torch that was built for your GPU",
+        )
+    if config.device == "cpu" or not has_gpu:
+        if config.precision == "fp16":
+            raise ConfigError(
+                "train.precision = 'fp16' needs a GPU",
+                where="[train] precision",
+                fix="set train.precision = 'bf16' or 'float32'",
+            )
+        return torch.device("cpu")
+    if peers.local_rank >= torch.cuda.device_count():
+        raise ConfigError(
+            f"there are {peers.local_count} processes here, but {torch.cuda.device_count()} GPUs",
+            where="torchrun --nproc-per-node",
+            fix="start a process for each GPU, or set train.device = 'cpu'",
+        )
+    device = torch.device("cuda", peers.local_rank)
+    torch.cuda.set_device(device)
+    return device
+
+
+def autocast(device: torch.device, precision: str) -> torch.autocast:
+    """Compute what stands in this block in half precision, where that is asked for and does no harm."""
+    return torch.autocast(device.type, dtype=HALVES.get(precision), enabled=precision in HALVES)
+
+
+def make_scaler(device: torch.device, precision: str) -> torch.amp.GradScaler:
+    """What keeps gradients within fp16's small range: the loss is scaled up, and steps that overflow are left out."""
+    return torch.amp.GradScaler(device.type, enabled=precision == "fp16")

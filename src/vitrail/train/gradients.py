@@ -1,0 +1,66 @@
+"""The gradient of a step: summed over its batches and over all processes, and divided once by the number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from vitrail.data import Batch
+from vitrail.text import EOS
+from vitrail.train.device import autocast
+from vitrail.train.learner import Learner
+from vitrail.train.objective import Objective
+from vitrail.train.peers import Peers
+
+
+class Gradients:
+    """Computes gradients. With peers, each process goes through its own part of every batch, and all get the whole."""
+
+    def __init__(self, objective: Objective, learner: Learner, peers: Peers, *, precision: str) -> None:
+        self.learner, self.peers, self.precision = learner, peers, precision
+        self.objective: Objective | DistributedDataParallel = objective
+        if peers.count > 1:
+            gpus = [learner.device.index] if learner.device.type == "cuda" else None
+            self.objective = DistributedDataParallel(objective, device_ids=gpus)
+            self._settle()
+
+    def fill(self, batches: Sequence[Batch], tokens: int) -> float:
+        """Put the gradient of a step into the weights' `grad`; give the summed loss of this process's rows."""
+        loss_sum = 0.0
+        for number, batch in enumerate(batches, start=1):
+            is_last = number == len(batches)
+            with self._without_peers(not is_last):  # they meet once a step, not once a batch
+                loss = self._loss(torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT))
+                # Processes are averaged, so that a sum is their number too small.
+                self._backward(loss * self.peers.count / tokens)
+            loss_sum += loss.item()
+        return loss_sum
+
+    def _loss(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        with autocast(self.learner.device, self.precision):
+            loss: Tensor = self.objective(source_BS.to(self.learner.device), target_BT.to(self.learner.device))
+        return loss
+
+    def _backward(self, loss: Tensor) -> None:
+        scaled: Tensor = self.learner.scaler.scale(loss)
+        scaled.backward()  # type: ignore[no-untyped-call]
+
+    def _without_peers(self, apart: bool) -> AbstractContextManager[None]:
+        if apart and isinstance(self.objective, DistributedDataParallel):
+            return self.objective.no_sync()
+        return nullcontext()
+
+    def _settle(self) -> None:
+        """Go through one empty sentence, and forget it.
+
+        torch arranges anew, after the first time, in which order it adds up gradients. With three processes or more the
+        order is in their last bits, and a run that goes on would have another first step than one that never stopped.
+        """
+        self.learner.model.eval()  # nothing random
+        end_11 = torch.tensor([[EOS]])
+        self._loss(end_11, end_11).backward()  # type: ignore[no-untyped-call]
+        self.learner.model.zero_grad(set_to_none=True)

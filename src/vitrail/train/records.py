@@ -1,0 +1,209 @@
+"""What is kept of a run, and decided from it: log, probes, looks at the validation data, checkpoints, when it is over.
+
+Only the process that leads a run has them.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+
+from vitrail.config import TrainConfig
+from vitrail.data import Prepared
+from vitrail.errors import TrainingError
+from vitrail.folder import WEIGHTS, ModelFolder
+from vitrail.train.checkpoint import (
+    EMA,
+    RunState,
+    average_weights,
+    checkpoint_path,
+    list_steps,
+    remove_old,
+    save_checkpoint,
+)
+from vitrail.train.events import Listener, StepDone, Validated
+from vitrail.train.learner import Learner
+from vitrail.train.log import Log
+from vitrail.train.pace import Pace
+from vitrail.train.probes import ProbeLog
+from vitrail.train.validation import GREEDY, Validator
+from vitrail.translator import Translator
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step gave, over all processes."""
+
+    loss: float  # mean per target token
+    tokens: int
+    rate: float
+    origin: str  # where its batches came from
+    is_last: bool  # someone asked the run to stop
+
+
+class Records:
+    """Writes down what a run does, and says when it is over."""
+
+    def __init__(
+        self,
+        folder: ModelFolder,
+        prepared: Prepared,
+        learner: Learner,
+        *,
+        log: Log,
+        probes: ProbeLog,
+        listener: Listener,
+    ) -> None:
+        self.folder, self.config, self.learner = folder, folder.config.train, learner
+        self.log, self.probes, self.listener = log, probes, listener
+        # What validation and probes look at: the weights that are going to be used, where there is a choice.
+        uses_average = learner.average is not None and self.config.use == "ema"
+        self.used = learner.average.model if learner.average is not None and uses_average else learner.model
+        # The search works on the CPU: what is trained elsewhere has a twin there.
+        self.judged = self.used if learner.device.type == "cpu" else deepcopy(self.used).cpu()
+        self.validator = Validator(prepared, self.config)
+        self.translator = Translator(self.judged, folder.tokenizers, GREEDY)
+        self.probes.begin(self.translator, prepared.validation)
+        self.saved: int | None = None  # the step whose checkpoint and weights are both written
+
+    def begin(self, state: RunState, *, expected_steps: int) -> None:
+        """Look at the model before the first step, and start the clock."""
+        self.pace = Pace(expected_steps - state.step)
+        self._probe(state, origin="the beginning")
+
+    def after(self, state: RunState, step: Step) -> tuple[RunState, str | None]:
+        """Write down a step and what is due after it; give the state, and why the run is over, if it is."""
+        state = self._tell(state, step)
+        self._probe(state, origin=step.origin)  # before anything is saved, so that a checkpoint knows of it
+        if state.step % self.config.validate_every == 0:
+            state = self._validate(state, origin=step.origin)
+        reason = why_over(self.config, state) or ("interrupted" if step.is_last else None)
+        if reason is None and self._is_on_grid(state.step):
+            state = self._save(state, origin=step.origin)
+        return state, reason
+
+    def finish(self, state: RunState, reason: str, *, origin: str) -> RunState:
+        """Save what is not saved yet, and look a last time."""
+        state = self._save(state, origin=origin)
+        if reason != "interrupted":
+            # After the checkpoint, which does not know of it: a run that is made longer has no end here.
+            self._ready_to_look()
+            self.probes.look(self.translator, state.step)
+        return state
+
+    def _tell(self, state: RunState, step: Step) -> RunState:
+        self.pace.add(step.tokens)
+        self.listener.stepped(
+            StepDone(
+                step=state.step,
+                max_steps=state.step + self.pace.steps_left,
+                epoch=state.epoch,
+                loss=step.loss,
+                rate=step.rate,
+                tokens_per_second=self.pace.tokens_per_second,
+                seconds_left=self.pace.seconds_left,
+            )
+        )
+        if state.step % self.config.log_every:
+            return state
+        values = {
+            "step": state.step,
+            "epoch": state.epoch,
+            "loss": state.loss_sum / state.loss_tokens,
+            "rate": step.rate,
+        }
+        clock = {"tokens_per_second": round(self.pace.tokens_per_second, 1), "seconds": round(self.pace.seconds, 1)}
+        self.log.write("step", values, clock)
+        return replace(state, loss_sum=0.0, loss_tokens=0)
+
+    def _validate(self, state: RunState, *, origin: str) -> RunState:
+        self._refuse_broken_weights(state, origin)
+        self._ready_to_look()
+        found = self.validator.look(self.judged, self.folder.tokenizers)
+        if found is None:
+            return state
+        is_best = state.best_loss is None or found.loss < state.best_loss
+        if is_best:
+            state = replace(state, best_loss=found.loss, best_step=state.step, stale=0)
+        else:
+            state = replace(state, stale=state.stale + 1)
+        samples = [{"source": s.source, "reference": s.reference, "translation": s.translation} for s in found.samples]
+        values = {"step": state.step, "loss": found.loss, "bleu": found.bleu, "best": is_best, "samples": samples}
+        self.log.write("validation", values)
+        self.listener.validated(Validated(state.step, found.loss, found.bleu, is_best, found.samples))
+        return self._save(state, origin=origin) if is_best else state
+
+    def _probe(self, state: RunState, *, origin: str) -> None:
+        if self.probes.is_due(state.step):
+            self._refuse_broken_weights(state, origin)
+            self._ready_to_look()
+            self.probes.look(self.translator, state.step)
+
+    def _ready_to_look(self) -> None:
+        if self.judged is not self.used:
+            self.judged.load_state_dict(self.used.state_dict())
+        self.judged.eval()
+
+    def _save(self, state: RunState, *, origin: str) -> RunState:
+        """Write a checkpoint, then the weights to use, and only then remove what is older."""
+        step = state.step
+        if step == self.saved:
+            return state
+        self._refuse_broken_weights(state, origin)
+        if step not in list_steps(self.folder.path):
+            state = replace(state, log_bytes=self.log.size(), probe_bytes=self.probes.size())
+            save_checkpoint(self.folder.path, self.learner, state)
+            self.listener.saved(step, checkpoint_path(self.folder.path, step))
+        file = EMA if self.config.use == "ema" else WEIGHTS
+        self.folder.write_weights(average_weights(self.folder.path, self._steps_to_use(state), file=file))
+        on_grid = [known for known in list_steps(self.folder.path) if self._is_on_grid(known)]
+        kept = {*on_grid[-self.config.keep_checkpoints :], step}
+        remove_old(self.folder.path, kept | {state.best_step or step})
+        self.saved = step
+        return state
+
+    def _steps_to_use(self, state: RunState) -> list[int]:
+        """The checkpoints whose mean is model.safetensors. Ones written by chance, on Ctrl-C, do not count later."""
+        step = state.step
+        if self.config.use in ("last", "ema"):
+            return [step]
+        if self.config.use == "best" and state.best_step is not None:
+            if state.best_step in list_steps(self.folder.path):
+                return [state.best_step]
+            self.listener.note(f"the best checkpoint, step {state.best_step}, is gone: step {step} is used")
+        if self.config.use == "best":
+            return [step]
+        steps = [known for known in list_steps(self.folder.path) if self._is_on_grid(known) or known == step]
+        return steps[-self.config.average :]
+
+    def _is_on_grid(self, step: int) -> bool:
+        return step % self.config.checkpoint_every == 0
+
+    def _refuse_broken_weights(self, state: RunState, origin: str) -> None:
+        """Weights that are not numbers are never saved."""
+        broken = self.learner.broken_weight()
+        if broken is not None:
+            what = f"step {state.step} made weights that are not numbers ({broken})"
+            raise gone_wrong(what, self.folder, origin)
+
+
+def why_over(config: TrainConfig, state: RunState) -> str | None:
+    """Why a run is over, by its settings; None as long as it is not."""
+    if state.step >= config.max_steps:
+        return "max_steps"
+    if config.max_epochs is not None and state.epoch >= config.max_epochs:
+        return "max_epochs"
+    if config.patience is not None and state.stale >= config.patience:
+        return "patience"
+    return None
+
+
+def gone_wrong(what: str, folder: ModelFolder, origin: str) -> TrainingError:
+    """What to say of numbers that are none."""
+    saved = list_steps(folder.path)
+    last = f"the last good checkpoint is step {saved[-1]}" if saved else "there is no checkpoint yet"
+    return TrainingError(
+        f"{what}; {last}",
+        where=origin,
+        fix="look at those lines; or choose another --out, with a lower learning rate or train.clip_norm = 1.0",
+    )

@@ -1,0 +1,50 @@
+"""Processes that train one model together, as torchrun would start them, but forked from one that has torch already."""
+
+import multiprocessing
+import os
+import socket
+import sys
+
+from dying import PRELOADED
+
+from vitrail.cli import main
+
+
+class Together:
+    """`vitrail` with the same arguments in several processes; what each of them says goes to a file of its own."""
+
+    def __init__(self, count, arguments, folder):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([*PRELOADED, "together", "torch.nn.parallel"])
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        folder.mkdir(exist_ok=True, parents=True)
+        self.files = [folder / f"said-{rank}" for rank in range(count)]
+        self.processes = [
+            context.Process(target=_run, args=([*map(str, arguments)], rank, count, port, file))
+            for rank, file in enumerate(self.files)
+        ]
+        for process in self.processes:
+            process.start()
+
+    def is_alive(self):
+        return all(process.is_alive() for process in self.processes)
+
+    def end(self):
+        """How each of them ended, and what it said."""
+        for process in self.processes:
+            process.join()
+        return [process.exitcode for process in self.processes], [
+            file.read_text(encoding="utf-8") for file in self.files
+        ]
+
+
+def _run(arguments, rank, count, port, file):
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count}
+    os.environ.update({key: str(value) for key, value in place.items()}, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    sys.argv = ["vitrail", *arguments]
+    main()

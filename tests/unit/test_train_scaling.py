@@ -1,0 +1,231 @@
+"""Device, precision and the size of batches: how training fits the machine it runs on."""
+
+import json
+import tomllib
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from test_train_settings import checkpoint, desk, events  # noqa: F401  (desk is a fixture)
+
+from vitrail.config import Config, ModelConfig, load_config
+from vitrail.data import BatchStream, Position, Prepared, SubwordDropout
+from vitrail.errors import ConfigError, TrainingError
+from vitrail.folder import ModelFolder
+from vitrail.model import Transformer
+from vitrail.train import budget
+from vitrail.train.budget import batch_tokens_for, free_memory
+from vitrail.train.device import choose_device
+from vitrail.train.objective import Objective
+from vitrail.train.peers import ALONE, Peers
+
+GIB = 1 << 30
+
+
+# batch_tokens = "auto"
+
+
+def fitted(free, *changes, peers=ALONE):
+    config = load_config(None, overrides=["model.preset=small", *changes])
+    return batch_tokens_for(config, parameters=8_000_000, vocabulary=8000, free=free, peers=peers)
+
+
+@settings(deadline=None)
+@given(free=st.integers(0, 1 << 44), more=st.integers(0, 1 << 40))
+def test_a_budget_is_a_power_of_two_within_bounds_and_grows_with_memory(free, more):
+    tokens = fitted(free)
+    assert 512 <= tokens <= 65_536 and tokens.bit_count() == 1
+    assert tokens <= fitted(free + more)
+
+
+def test_what_takes_memory_makes_batches_smaller():
+    plain = fitted(8 * GIB)
+    assert 512 < plain < 65_536
+    for change in ("train.r_drop=5.0", "train.subword_dropout=0.5", "model.attention_dropout=0.1", "model.d_ff=8192"):
+        assert fitted(8 * GIB, change) < plain, change
+
+
+def test_processes_share_the_memory_of_a_computer_and_add_that_of_others():
+    alone = fitted(8 * GIB)
+    assert fitted(8 * GIB, peers=Peers(0, 2, 0, 2)) <= alone
+    assert fitted(8 * GIB, peers=Peers(0, 4, 0, 1)) >= 2 * alone
+
+
+def test_where_nobody_knows_how_much_is_free_there_is_a_default():
+    assert fitted(None) == Config().train.batch_tokens
+    free = free_memory(torch.device("cpu"))
+    assert free is None or free > 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"preset": "tiny"},
+        {"preset": "small"},
+        {"preset": "tiny", "attention_dropout": 0.1},
+        {"preset": "tiny", "positions": "relative", "norm": "pre"},
+    ],
+    ids=str,
+)
+def test_a_token_keeps_no_more_than_the_formula_says(options):
+    """What autograd holds for the way back, each block of memory counted once, against the formula."""
+    config, rows, length = ModelConfig(**options), 8, 30
+    model = Transformer(config, 50, 50).train()
+    weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    held = {}
+
+    def hold(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            held[storage.data_ptr()] = storage
+        return tensor
+
+    ids = torch.randint(5, 50, (rows, length))
+    with torch.autograd.graph.saved_tensors_hooks(hold, lambda tensor: tensor):
+        Objective(model, smoothing=0.1)(ids, ids)
+    kept = sum(storage.nbytes() for storage in held.values())
+    assert kept <= rows * length * budget._kept(config, longest=length) * budget.NUMBER
+
+
+def test_rows_grow_by_subword_dropout_no_more_than_the_formula_says(desk):  # noqa: F811
+    run = desk.run("run", train__max_steps=1)
+    prepared = Prepared.open(run / "data")
+    for share in (0.1, 0.3):
+        dropout = SubwordDropout(prepared.tokenizers, share=share, seed=1)
+        sizes = []
+        for change in (None, dropout):
+            stream = BatchStream(prepared.train, prepared.weights, batch_tokens=200, seed=1, subword_dropout=change)
+            batches = islice(stream.from_position(Position()), stream.batches_in_epoch(0))
+            sizes.append(np.mean([max(batch.source_BS.size, batch.target_BT.size) for _, batch in batches]))
+        assert sizes[1] <= sizes[0] * (1 + 2 * share)
+
+
+def test_auto_is_a_number_from_then_on(desk, monkeypatch):  # noqa: F811
+    monkeypatch.setattr("vitrail.train.run.free_memory", lambda device: GIB // 4)
+    run = desk.run("run", train__batch_tokens="auto", train__max_steps=2)
+    found = tomllib.loads((run / "config.toml").read_text(encoding="utf-8"))["train"]["batch_tokens"]
+    assert isinstance(found, int)
+    monkeypatch.setattr("vitrail.train.run.free_memory", lambda device: 0)
+    desk.run("run", train__batch_tokens="auto")
+    desk.run("whole", train__batch_tokens=found)
+    assert checkpoint(run, 4)["model.safetensors"] == checkpoint(desk.folder / "whole", 4)["model.safetensors"]
+    with pytest.raises(TrainingError, match=r"train\.batch_tokens"):
+        desk.run("run", train__batch_tokens=found + 1)
+
+
+@pytest.mark.parametrize("wrong", ["many", "0", "1.5", "true"])
+def test_a_budget_that_is_none_is_refused_by_name(wrong):
+    with pytest.raises(ConfigError, match="'batch_tokens' is") as caught:
+        load_config(None, overrides=[f"train.batch_tokens={wrong}"])
+    assert "auto" in caught.value.fix and "train" in caught.value.where
+
+
+# memory that ends
+
+
+def torch_runs_out(*_arguments):
+    torch.empty(1 << 60)
+
+
+def python_runs_out(*_arguments):
+    raise MemoryError
+
+
+@pytest.mark.parametrize("run_out", [torch_runs_out, python_runs_out])
+def test_a_batch_that_does_not_fit_is_named_with_the_setting_to_change(desk, monkeypatch, run_out):  # noqa: F811
+    desk.run("run", train__max_steps=2)
+    monkeypatch.setattr(Objective, "forward", run_out)
+    with pytest.raises(TrainingError, match="not enough memory for a batch of") as caught:
+        desk.run("run")
+    assert "pairs.tsv line" in caught.value.where
+    assert "train.batch_tokens = 100" in caught.value.fix and "train.accumulate = 2" in caught.value.fix
+
+
+def test_other_faults_stay_what_they_are(desk, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(Objective, "forward", lambda *_: torch.zeros(2) @ torch.zeros(3))
+    with pytest.raises(RuntimeError, match="size"):
+        desk.run("run")
+
+
+# device and precision
+
+LONGER = {
+    "train__max_steps": 30,
+    "train__checkpoint_every": 10,
+    "train__schedule": "constant",
+    "train__peak_rate": 0.01,
+}
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_what_needs_a_gpu_is_refused_by_name_where_there_is_none():
+    assert choose_device(Config().train, ALONE) == torch.device("cpu")
+    for change, said in (("train.device=cuda", "torch finds no GPU"), ("train.precision=fp16", "needs a GPU")):
+        with pytest.raises(ConfigError, match=said) as caught:
+            choose_device(load_config(None, overrides=[change]).train, ALONE)
+        assert change.partition("=")[0].partition(".")[2] in caught.value.where and caught.value.fix
+
+
+def test_the_device_may_change_when_a_run_goes_on_and_precision_may_not(desk):  # noqa: F811
+    desk.run("run", train__max_steps=2)
+    desk.run("run", train__max_steps=3, train__device="cpu")
+    with pytest.raises(TrainingError, match=r"train\.precision was 'float32', now 'bf16'"):
+        desk.run("run", train__precision="bf16", train__device="cpu")
+
+
+@pytest.fixture
+def any_precision(monkeypatch):
+    """Let a CPU do what is meant for GPUs: it can, but slowly."""
+    monkeypatch.setattr("vitrail.train.run.choose_device", lambda *_: torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("precision", "options"),
+    [
+        ("bf16", {"train__r_drop": 1.0, "model__attention_dropout": 0.1}),
+        pytest.param("bf16", {}, marks=pytest.mark.slow),
+        pytest.param("fp16", {}, marks=pytest.mark.slow),
+        pytest.param("fp16", {"train__r_drop": 1.0}, marks=pytest.mark.slow),
+    ],
+)
+def test_half_precision_learns_as_float32_does(desk, any_precision, precision, options):  # noqa: F811
+    whole = events(desk.run("whole", **LONGER, **options), "step")
+    run = desk.run("half", **LONGER, **options, train__precision=precision)
+    half = events(run, "step")
+    assert half[0]["loss"] == pytest.approx(whole[0]["loss"], rel=0.01)
+    assert half[0]["loss"] != whole[0]["loss"]
+    assert half[-1]["loss"] < half[0]["loss"] - 0.5
+    assert half[-1]["loss"] == pytest.approx(whole[-1]["loss"], rel=0.1)
+
+
+@pytest.mark.parametrize("positions", ["relative", "rope", "learned"])
+def test_half_precision_goes_with_every_kind_of_positions(desk, any_precision, positions):  # noqa: F811
+    desk.run("run", train__precision="bf16", model__positions=positions)
+
+
+def test_a_run_in_fp16_learns_and_goes_on_to_the_last_bit_with_its_scale(desk, any_precision):  # noqa: F811
+    settings = {**LONGER, "train__precision": "fp16"}
+    whole = desk.run("whole", **settings)
+    desk.run("parted", **{**settings, "train__max_steps": 10})
+    parted = desk.run("parted", **settings)
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        assert checkpoint(whole, 20)[name] == checkpoint(parted, 20)[name]
+    assert events(whole, "step")[-1]["loss"] < events(whole, "step")[0]["loss"] - 0.5
+    scales = [json.loads(checkpoint(run, 20)["state.json"])["scaler"] for run in (whole, parted)]
+    assert scales[0] == scales[1] and scales[0]["scale"] >= 1
+
+
+def test_gradients_that_overflow_fp16_cost_a_step_and_lower_the_scale(desk, any_precision, monkeypatch):  # noqa: F811
+    real = torch.amp.GradScaler
+    monkeypatch.setattr(torch.amp, "GradScaler", lambda *given, **options: real(*given, init_scale=2.0**40, **options))
+    run = desk.run("run", train__precision="fp16")
+    assert json.loads(checkpoint(run, 4)["state.json"])["scaler"]["scale"] == 2.0**36
+    folder = ModelFolder.open(run)
+    torch.manual_seed(folder.config.train.seed)
+    untrained = folder.new_model().state_dict()
+    saved = load_file(run / "checkpoints" / "step-000004" / "model.safetensors")
+    assert all(torch.equal(saved[name], value) for name, value in untrained.items())
