@@ -11,9 +11,11 @@ import typer
 from vitrail.errors import VitrailError
 
 
-def is_first() -> bool:
-    """Whether this is the process that shows progress and results."""
-    return os.environ.get("RANK", "0") == "0"
+def is_first(*, here: bool = False) -> bool:
+    """Whether this is the first process, the one that shows progress and results, or the first on this computer."""
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        return True
+    return os.environ.get("LOCAL_RANK" if here else "RANK", "0") == "0"
 
 
 @contextmanager
@@ -22,6 +24,6 @@ def told_once() -> Iterator[None]:
     try:
         yield
     except VitrailError as error:
-        if os.environ.get("LOCAL_RANK", "0") == "0":
+        if is_first(here=True):
             raise
         raise typer.Exit(error.exit_code) from error
