@@ -207,6 +207,7 @@ def test_half_precision_goes_with_every_kind_of_positions(desk, any_precision, p
     desk.run("run", train__precision="bf16", model__positions=positions)
 
 
+@pytest.mark.slow
 def test_a_run_in_fp16_learns_and_goes_on_to_the_last_bit_with_its_scale(desk, any_precision):  # noqa: F811
     settings = {**LONGER, "train__precision": "fp16"}
     whole = desk.run("whole", **settings)
