@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import NoReturn
 
 import torch
 
@@ -146,7 +147,7 @@ class Trainer:
     def _origin(self) -> str:
         return "; ".join(batch.origin() for batch in self.newest)
 
-    def _refuse(self, what: str) -> None:
+    def _refuse(self, what: str) -> NoReturn:
         """End the run, in all processes at once; the leader says why, and where each of them was."""
         error = gone_wrong(what, self.folder, "; ".join(self.peers.gather(self._origin())))
         if self.peers.leads:

@@ -57,8 +57,8 @@ class Records:
         self.folder, self.config, self.learner = folder, folder.config.train, learner
         self.log, self.probes, self.listener = log, probes, listener
         # What validation and probes look at: the weights that are going to be used, where there is a choice.
-        uses_average = learner.average is not None and self.config.use == "ema"
-        self.used = learner.average.model if learner.average is not None and uses_average else learner.model
+        average = learner.average if self.config.use == "ema" else None
+        self.used = learner.model if average is None else average.model
         # The search works on the CPU: what is trained elsewhere has a twin there.
         self.judged = self.used if learner.device.type == "cpu" else deepcopy(self.used).cpu()
         self.validator = Validator(prepared, self.config)
