@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -480,8 +481,11 @@ def test_ctrl_c_ends_a_translation_quietly(phrases):
     )
     process.stdin.write(b"\n" * 1024)
     process.stdin.flush()
-    assert process.stdout.readline() == b"\n"  # it is at work, and waits for more
-    process.send_signal(signal.SIGINT)
+    assert [process.stdout.readline() for _ in range(1024)] == [b"\n"] * 1024  # all are done, and it waits for more
+    while process.poll() is None:  # once more where it came in the moment before Python began to wait, and was lost
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=5)  # before its input ends, which would end it too
     _, errors = process.communicate()
     assert process.returncode == 130
     assert b"Traceback" not in errors
