@@ -12,6 +12,7 @@ from vitrail.config import Config, dump_config, parse_config, read_toml
 from vitrail.errors import ConfigError, FolderError, TextError
 from vitrail.storage import checksum, new_file, save_tensors, write_text
 from vitrail.text import Tokenizers
+from vitrail.weights import RESTORE, read_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -108,14 +109,8 @@ class ModelFolder:
 
 
 def load_weights(model: Transformer, path: Path) -> None:
-    """Put a file's weights into a model; every name and shape must be the model's."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        tensors = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise FolderError(f"these weights cannot be read: {error}", where=str(path), fix=RESTORE) from error
+    """Put a file's weights, in whatever precision, into a model; every name and shape must be the model's."""
+    tensors = read_weights(path)
     wanted = model.state_dict()
     for name in sorted(wanted.keys() | tensors.keys()):
         if name not in tensors or name not in wanted:
@@ -131,9 +126,6 @@ def load_weights(model: Transformer, path: Path) -> None:
                 fix=RESTORE,
             )
     model.load_state_dict(tensors)
-
-
-RESTORE = "copy the whole folder again from where it was whole; files of two models cannot be mixed"
 
 
 def read_manifest(path: Path) -> dict[str, list[str]]:

@@ -37,7 +37,9 @@ def info(
 
 def describe(folder: ModelFolder) -> dict[str, object]:
     """The facts about a model folder, each under its name."""
+    from vitrail.folder import WEIGHTS
     from vitrail.train import LOG, list_steps, read_log
+    from vitrail.weights import stored_precision
 
     shape, tokenizers = folder.config.model, folder.tokenizers
     looks = [event for event in read_log(folder.path / LOG) if event["event"] == "validation"]
@@ -59,6 +61,7 @@ def describe(folder: ModelFolder) -> dict[str, object]:
         "target_vocabulary": tokenizers.target.size,
         "languages": list(tokenizers.languages),
         "has_weights": folder.has_weights,
+        "precision": stored_precision(folder.path / WEIGHTS) if folder.has_weights else None,
         "checkpoints": list_steps(folder.path),
         "best_validation": best and {name: best[name] for name in ("step", "loss", "bleu")},
     }
