@@ -85,7 +85,7 @@ def test_every_schedule_can_be_asked_for(schedule):
     assert all(math.isfinite(rate(step)) and rate(step) >= 0 for step in (1, 10, 10_000))
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "adafactor"])
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "adafactor", "muon"])
 def test_an_optimiser_that_is_restored_goes_on_to_the_last_bit(optimizer):
     config = TrainConfig(optimizer=optimizer, weight_decay=0.1 if optimizer != "adam" else 0.0)
 

@@ -227,7 +227,7 @@ class TrainConfig(Section):
     max_epochs: Positive | None = None
     batch_tokens: Budget = 4096  # target or source tokens of a batch, padding included; "auto": as memory allows
     accumulate: Positive = 1  # batches per step
-    optimizer: Literal["adam", "adamw", "adafactor"] = "adam"
+    optimizer: Literal["adam", "adamw", "adafactor", "muon"] = "adam"
     schedule: Literal["paper", "inverse_sqrt", "cosine", "constant"] = "paper"
     peak_rate: Rate | None = None  # for every schedule but the paper's, which follows from d_model
     warmup_steps: Count = 4000

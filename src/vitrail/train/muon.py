@@ -1,0 +1,78 @@
+"""Muon: a gradient's directions count alike, however strong each is (Jordan et al. 2024).
+
+A matrix's gradient is mostly a few strong directions, and Adam follows those. Muon takes the mean of the past gradients
+apart, as if into U·S·Vᵀ, and steps along U·Vᵀ: every direction with the same strength, the rare ones too. That is for
+the matrices inside the layers. Embeddings, biases and norms, of which each row or number stands for itself, have AdamW.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+MOMENTUM = 0.95
+LIKE_ADAM = 0.2  # how large a value of a step is, so that Adam's learning rates and decay fit (Liu et al. 2025)
+ROUNDS = 5
+# A polynomial that pulls singular values between 0 and 1 towards 1, a little less exactly than it is quick.
+LINEAR, CUBIC, QUINTIC = 3.4445, -4.7750, 2.0315
+
+
+class Muon(torch.optim.AdamW):
+    """Muon for the weights of linear layers, AdamW for everything else, with one learning rate."""
+
+    def __init__(self, model: nn.Module, *, weight_decay: float) -> None:
+        matrices = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
+        known = {id(matrix) for matrix in matrices}
+        others = [parameter for parameter in model.parameters() if id(parameter) not in known]
+        groups: list[dict[str, Any]] = [{"params": matrices}, {"params": others}]
+        super().__init__(groups, lr=0.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=weight_decay, fused=True)
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Move the matrices here, then let AdamW, which skips what has no gradient, move the others."""
+        group = self.param_groups[0]
+        for matrices in _by_shape(group["params"]):
+            moves = orthogonal(torch.stack([self._with_momentum(matrix) for matrix in matrices]))
+            size = LIKE_ADAM * max(matrices[0].shape) ** 0.5
+            for matrix, move in zip(matrices, moves, strict=True):
+                matrix.mul_(1 - group["lr"] * group["weight_decay"])
+                matrix.sub_(move, alpha=group["lr"] * size)
+                matrix.grad = None
+        return super().step(closure)
+
+    def _with_momentum(self, matrix: Tensor) -> Tensor:
+        """The gradient as it has mostly been, with one look ahead (Nesterov's)."""
+        assert matrix.grad is not None
+        state = self.state[matrix]
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(matrix)
+            state["step"] = torch.tensor(0.0)  # AdamW looks for it where a state is restored
+        momentum: Tensor = state["momentum"].lerp_(matrix.grad, 1 - MOMENTUM)
+        return matrix.grad.lerp(momentum, MOMENTUM)
+
+
+def orthogonal(matrices_NRC: Tensor) -> Tensor:
+    """Matrices with the same singular vectors, and singular values near 1 (0.7 to 1.2), by Newton and Schulz's rounds.
+
+    Directions that are below a hundredth of the whole may stay behind.
+    """
+    is_tall = matrices_NRC.size(-2) > matrices_NRC.size(-1)
+    x_NRC = matrices_NRC.mT if is_tall else matrices_NRC
+    x_NRC = x_NRC / (x_NRC.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    for _ in range(ROUNDS):
+        square_NRR = x_NRC @ x_NRC.mT
+        pull_NRR = torch.baddbmm(square_NRR, square_NRR, square_NRR, beta=CUBIC, alpha=QUINTIC)
+        x_NRC = torch.baddbmm(x_NRC, pull_NRR, x_NRC, beta=LINEAR)
+    return x_NRC.mT if is_tall else x_NRC
+
+
+def _by_shape(matrices: Iterable[Tensor]) -> Iterable[list[Tensor]]:
+    """Those of one shape together: many small products at once are faster than one by one."""
+    found: dict[torch.Size, list[Tensor]] = {}
+    for matrix in matrices:
+        if matrix.grad is not None:
+            found.setdefault(matrix.shape, []).append(matrix)
+    return found.values()
