@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import ValidationError
 
+from vitrail.box import model_path
 from vitrail.config import DecodeConfig
 from vitrail.errors import DataError, DecodeError, TextError, did_you_mean
 from vitrail.folder import ModelFolder
@@ -317,9 +318,9 @@ class _Sentence:
     was_cut: bool = False
 
 
-def load(path: str | Path) -> Translator:
-    """The translator in a model folder."""
-    folder = ModelFolder.open(Path(path))
+def load(model: str | Path) -> Translator:
+    """The translator in a model folder, or, with the name "builtin", the one in the box."""
+    folder = ModelFolder.open(model_path(model))
     named = {target for _, target in folder.config.data.directions()}
     return Translator(
         folder.model(),

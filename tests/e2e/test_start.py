@@ -9,7 +9,8 @@ import pytest
 import vitrail
 from vitrail.cli import app
 
-LIGHT = ["vitrail", "vitrail.config", "vitrail.text", "vitrail.data", "vitrail.folder", "vitrail.translator"]
+PARTS = ("config", "text", "data", "weights", "folder", "box", "translator")
+LIGHT = ["vitrail", *(f"vitrail.{part}" for part in PARTS)]
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 
 # One process for all of them: torch must be absent after every single one.

@@ -419,6 +419,39 @@ def test_a_damaged_model_is_listed_and_says_what_is_wrong(runs, tmp_path):
     assert ask(client, model="whole").status_code == 200
 
 
+def test_several_models_and_folders_of_models_are_on_one_shelf(runs, tmp_path):
+    shutil.copytree(runs / "first", tmp_path / "elsewhere" / "first")
+    shutil.copytree(runs / "second", tmp_path / "third")
+    shelf = Shelf(tmp_path / "third", runs, tmp_path / "elsewhere" / "first", runs / "second")
+    second = str(tmp_path / "elsewhere" / "first")
+    assert [entry["name"] for entry in shelf.entries()] == ["third", "first", "second", second]
+    assert shelf.find(second) == tmp_path / "elsewhere" / "first"
+    assert shelf.find("first") == runs / "first"
+    with pytest.raises(FolderError, match="no such folder"):
+        Shelf(runs, tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("source", ["en", "de"])
+def test_a_model_that_travelled_without_its_data_is_begun_with_the_posts_sentence_where_it_reads_english(
+    tmp_path, source
+):
+    post = {"text": "the animal didn't cross the street because it was too tired", "to": "fr"}
+    words = post["text"].split()
+    lines = "".join(f"{words[n % 11]} {words[n % 7]} {words[n % 5]}\tle {words[n % 3]}\n" for n in range(200))
+    (tmp_path / "pairs.tsv").write_text(lines, encoding="utf-8")
+    corpus = {"pairs": str(tmp_path / "pairs.tsv"), "source_language": source, "target_language": "fr"}
+    back = {**corpus, "source_field": "2", "target_field": "1", "source_language": "fr", "target_language": source}
+    table = {
+        "model": {"preset": "tiny", "d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1},
+        "data": {"corpora": [corpus, back], "vocabulary_size": 350},
+        "train": {"max_steps": 1, "batch_tokens": 64, "threads": 1, "probes": 0},
+    }
+    train(parse_config(table, where="here"), tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "data")
+    (entry,) = Shelf(tmp_path / "run").entries()
+    assert entry.get("example") == (post if source == "en" else None)
+
+
 def test_a_fault_of_ours_is_answered_without_its_inside(runs, monkeypatch):
     monkeypatch.setattr("vitrail.serve.shelf._load", lambda path: 1 / 0)
     answer = ask(client_of(runs, raises=False))

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vitrail.cli.model import Model
+
 if TYPE_CHECKING:
     from vitrail.translator import Translator
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")],
+    model: Model,
     source: Annotated[Path, typer.Option(help="The test set's sentences, one a line.")],
     reference: Annotated[Path, typer.Option(help="Their translations by people, line by line.")],
     against: Annotated[
-        Path | None, typer.Option(help="Another model folder, or a file of translations, to compare with.")
+        str | None, typer.Option(help="Another model folder, builtin, or a file of translations, to compare with.")
     ] = None,
     to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
     beam_size: Annotated[int | None, typer.Option(help="Unset: the model's own setting.")] = None,
@@ -26,6 +28,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
 ) -> None:
     """Translate a test set and compare with its references, through sacrebleu, on raw text."""
+    from vitrail.box import model_path
     from vitrail.data import read_aligned, read_sentences
     from vitrail.errors import DataError
     from vitrail.evaluate import check_aligned, check_tokenizer, compare, measure
@@ -33,11 +36,12 @@ def evaluate(
 
     # Everything that can be wrong is looked at before the work begins.
     check_tokenizer(tokenize)
-    if against == model:
+    folder, rival = model_path(model), None if against is None else model_path(against)
+    if rival == folder:
         raise DataError("this is the same model twice", where=str(against), fix="name two that are different")
     sources, references = read_aligned(source, reference)
-    translator = load(model)
-    other = None if against is None else list(read_sentences(against)) if against.is_file() else load(against)
+    translator = load(folder)
+    other = None if rival is None else list(read_sentences(rival)) if rival.is_file() else load(rival)
     if isinstance(other, list):
         check_aligned(other, references, name=f"{against}, {reference}")
 
@@ -47,7 +51,7 @@ def evaluate(
         print(json.dumps(report.to_dict()) if as_json else report)
         return
     others = other if isinstance(other, list) else _translations(other, sources, to, beam_size)
-    systems = {str(model): translations, str(against): others}
+    systems = {model: translations, str(against): others}
     comparison = compare(systems, references, tokenize=tokenize, lowercase=lowercase)
     print(json.dumps(comparison.to_dict()) if as_json else comparison)
 

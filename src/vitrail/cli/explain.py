@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from vitrail.cli.model import Model
+
 
 def explain(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")],
+    model: Model,
     text: Annotated[str, typer.Argument(help="A sentence.")],
     out: Annotated[Path, typer.Option(help="The page to write; with .json at its end, the bare trace.")],
     to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from vitrail.cli.model import Model
 
 if TYPE_CHECKING:
     from vitrail.folder import ModelFolder
 
 
 def info(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")],
+    model: Model,
     words: Annotated[bool, typer.Option("--words", help="List the vocabulary, an id and its token a line.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
 ) -> None:
     """Check a model folder and describe it: shape, size, vocabulary, languages, how its training went."""
+    from vitrail.box import model_path
     from vitrail.folder import ModelFolder
 
-    folder = ModelFolder.open(model)
+    folder = ModelFolder.open(model_path(model))
     if words:
         target = folder.tokenizers.target
         for token_id in range(target.size):

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from vitrail.cli.model import Model
+
 
 def score(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")],
+    model: Model,
     source: Annotated[Path, typer.Option(help="Sentences, one a line.")],
     target: Annotated[Path, typer.Option(help="Their translations, line by line.")],
     to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
 def studio(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or a folder of model folders.")],
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL", help="Model folders, folders of model folders, or builtin: the one in the box."
+        ),
+    ],
     port: Annotated[int | None, typer.Option(help="0: any free one. Unset: 8765, or any if it is taken.")] = None,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
 ) -> None:
     """Look into translations of your own sentences, and follow a run that is going. Ends with Ctrl-C."""
     import secrets
 
+    from vitrail.box import model_path
     from vitrail.serve import Shelf, listen, serve
     from vitrail.serve import studio as make_studio
 
-    shelf = Shelf(model)
+    shelf = Shelf(*map(model_path, models))
     listening = listen(port)
     number, token = listening.getsockname()[1], secrets.token_urlsafe(24)
     address = f"http://127.0.0.1:{number}/?token={token}"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from vitrail.cli.model import Model
+
 if TYPE_CHECKING:
     from vitrail.translator import Translation
 
@@ -24,7 +26,7 @@ class Format(StrEnum):
 
 
 def translate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder.")],
+    model: Model,
     text: Annotated[str | None, typer.Argument(help="A sentence. Unset: --input, or standard input.")] = None,
     to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
     input_file: Annotated[

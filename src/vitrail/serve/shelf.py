@@ -1,4 +1,4 @@
-"""The models that a studio can show: one folder, or all in a folder of folders, known by their names alone."""
+"""The models that a studio can show: folders, and all in folders of folders, known by their names alone."""
 
 from __future__ import annotations
 
@@ -40,26 +40,22 @@ class _Held:
 class Shelf:
     """Models by name. One of them is in memory, the one that was asked for last; one at a time computes."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, *places: Path) -> None:
+        self.places = places
         self._lock = threading.Lock()
         self._held: _Held | None = None
-        if _is_model(path):
-            ModelFolder.open(path)  # whatever is wrong with it is said now
-        elif not self.folders():
-            what = "this is a file, not a folder" if path.is_file() else "there is no model here"
-            raise FolderError(
-                what if path.exists() else "there is no such folder",
-                where=str(path),
-                fix="give the folder that `vitrail train … --out FOLDER` wrote, or one that holds such folders",
-            )
+        for place in places:
+            _check(place)
 
     def folders(self) -> dict[str, Path]:
         """What there is now, by name: a run that began a moment ago is there too."""
-        if _is_model(self.path):
-            return {self.path.resolve().name: self.path}
-        inside = sorted(self.path.iterdir()) if self.path.is_dir() else []
-        return {path.name: path for path in inside if not path.name.startswith(".") and _is_model(path)}
+        found: dict[str, Path] = {}
+        for place in self.places:
+            for name, path in _models_in(place).items():
+                held = found.setdefault(name, path)
+                if held.resolve() != path.resolve():
+                    found[str(path)] = path  # the second of a name has its whole path for one
+        return found
 
     def find(self, name: str) -> Path:
         """The folder of a name on the list; a name is never taken for a path."""
@@ -85,6 +81,27 @@ class Shelf:
                 self._held = None  # before the next is read: there may not be room for two
                 self._held = _Held(path, stamp, _load(path))
             yield self._held.translator
+
+
+def _check(place: Path) -> None:
+    """Say now whatever is wrong with a model, or with a folder of them."""
+    if _is_model(place):
+        ModelFolder.open(place)
+    elif not _models_in(place):
+        what = "this is a file, not a folder" if place.is_file() else "there is no model here"
+        raise FolderError(
+            what if place.exists() else "there is no such folder",
+            where=str(place),
+            fix="give the folder that `vitrail train … --out FOLDER` wrote, or one that holds such folders",
+        )
+
+
+def _models_in(place: Path) -> dict[str, Path]:
+    """The model that a folder is, or those that it holds."""
+    if _is_model(place):
+        return {place.resolve().name: place}
+    inside = sorted(place.iterdir()) if place.is_dir() else []
+    return {path.name: path for path in inside if not path.name.startswith(".") and _is_model(path)}
 
 
 def _is_model(path: Path) -> bool:
@@ -131,13 +148,15 @@ def _example(folder: ModelFolder) -> dict[str, str | None] | None:
     """A sentence that the model can read: the post's, or the first of its validation data."""
     tokenizers = folder.tokenizers
     text, to = STREET
-    if to in tokenizers.languages and tokenizers.source.kind == "word" and not tokenizers.source.unknown(text):
-        return {"text": text, "to": to}
+    post: dict[str, str | None] = {"text": text, "to": to}
+    readable = to in tokenizers.languages and _is_readable(tokenizers, text)
+    if readable and tokenizers.source.kind == "word":
+        return post
     named = folder.config.data.prepared
     try:
         prepared = Prepared.open(Path(named) if named is not None else folder.path / DATA)
-    except FolderError:
-        return None  # a model that travelled without its data
+    except FolderError:  # a model that travelled without its data: subwords read any text, but is it English to it?
+        return post if readable and ("en", to) in folder.config.data.directions() else None
     for data in prepared.validation:
         for source in data.sources[:20]:
             if _is_readable(tokenizers, source):
