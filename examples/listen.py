@@ -15,7 +15,7 @@ from vitrail.text import BOS
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("model", help="a model folder")
+    arguments.add_argument("model", help="a model folder, or builtin")
     arguments.add_argument("sentence")
     arguments.add_argument("--to", help="the target language, where the model has several")
     arguments.add_argument("--name", default="encoder.0.self_attention.weights", help="the value to print")

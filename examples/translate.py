@@ -10,7 +10,7 @@ import vitrail
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("model", help="a model folder")
+    arguments.add_argument("model", help="a model folder, or builtin")
     arguments.add_argument("sentences", nargs="+")
     arguments.add_argument("--to", help="the target language, where the model has several")
     given = arguments.parse_args()
