@@ -127,6 +127,39 @@ def test_checkpoints_of_a_run_with_an_average_can_be_averaged(desk):
     assert all(torch.equal(value, wanted[name]) for name, value in load_file(out / "model.safetensors").items())
 
 
+def test_a_checkpoint_that_the_clock_asks_for_can_be_gone_on_from_and_joins_no_average(desk):
+    """Every step is late here; a step that is on the grid counts, the others come and go."""
+    plain = desk.run("plain", train__max_steps=6, train__average=2)
+    often = {"train__average": 2, "train__checkpoint_minutes": 1e-9}
+    desk.run("often", train__max_steps=3, **often)
+    assert checkpoint(desk.folder / "often", 3)
+    run = desk.run("often", train__max_steps=6, **often)
+    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == [
+        "step-000002",
+        "step-000004",
+        "step-000006",
+    ]
+    assert (run / "model.safetensors").read_bytes() == (plain / "model.safetensors").read_bytes()
+    for name in ("model.safetensors", "optimizer.safetensors", "random.safetensors"):
+        assert checkpoint(run, 6)[name] == checkpoint(plain, 6)[name], name
+
+
+def test_what_validation_and_checkpoints_took_is_in_the_log(desk):
+    last = events(desk.run("run"), "step")[-1]["clock"]
+    assert 0 <= last["validation"] + last["checkpoints"] <= last["seconds"]
+
+
+def test_only_the_first_sentences_of_a_large_validation_set_are_measured(desk):
+    def loss(name, **changes):
+        return events(desk.run(name, **changes), "validation")[-1]["loss"]
+
+    pairs = (desk.folder / "pairs.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (desk.folder / "first.tsv").write_text("".join(pairs[:7]), encoding="utf-8")
+    few = loss("few", train__loss_sentences=7)
+    assert few == loss("first", data__validation_pairs=str(desk.folder / "first.tsv"))
+    assert few != loss("all")
+
+
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["altered", "removed"])
 def test_an_average_that_was_harmed_is_named(desk, harm):
     run = desk.run("run", train__ema=0.9)

@@ -237,6 +237,7 @@ class TrainConfig(Section):
     r_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # how much two looks of dropout must agree
     subword_dropout: Share = 0.0  # BPE-dropout: merges left out, so that words come in other pieces every epoch
     checkpoint_every: Positive = 500
+    checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0  # so often in any case, by the clock
     validate_every: Positive = 500
     keep_checkpoints: Positive = 5
     use: Literal["average", "best", "last", "ema"] = "average"  # which weights become model.safetensors
@@ -244,6 +245,7 @@ class TrainConfig(Section):
     ema: Annotated[float, Field(gt=0, lt=1)] | None = None  # decay of a moving average of the weights; unset: none
     patience: Positive | None = None  # validations without a better loss before the run stops
     samples: Count = 3  # validation sentences translated and shown
+    loss_sentences: Positive = 5000  # validation sentences whose loss is measured, of every set
     bleu_sentences: Count = 200  # validation sentences translated for BLEU; 0: only the loss
     probes: Annotated[int, Field(ge=0, le=20)] = 3  # sentences whose way from untrained to trained is kept; 0: none
     probe_sentences: tuple[ProbeConfig, ...] = Field(default=(), strict=False, max_length=20)  # unset: of validation

@@ -114,11 +114,10 @@ def _generators(device: torch.device) -> dict[str, Tensor]:
 
 
 def check_checkpoint(folder: Path, *, needs: tuple[str, ...] = _FILES) -> None:
-    """Refuse a checkpoint that is not the one that was written, or that lacks something."""
+    """Refuse a checkpoint of which a file that is needed is not there, or not the one that was written."""
     try:
         sums = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        wrong = [name for name in needs if name not in sums]
-        wrong += [name for name, known in sums.items() if checksum(folder / name) != known]
+        wrong = [name for name in needs if name not in sums or checksum(folder / name) != sums[name]]
     except (OSError, ValueError, AttributeError):
         wrong = ["manifest.json"]
     if wrong:
@@ -134,7 +133,7 @@ def average_weights(run: Path, steps: list[int], *, file: str = WEIGHTS) -> dict
     total: dict[str, Tensor] = {}
     for step in steps:
         folder = checkpoint_path(run, step)
-        check_checkpoint(folder)
+        check_checkpoint(folder, needs=(file,))
         try:
             weights = load_file(folder / file)
         except SafetensorError as error:

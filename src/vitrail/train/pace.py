@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
 
 
 class Pace:
@@ -11,7 +14,18 @@ class Pace:
     def __init__(self, steps_left: int) -> None:
         self.steps_left = steps_left
         self.steps = self.tokens = 0
-        self.began = time.monotonic()
+        self.began = self.saved = time.monotonic()
+        self.spent = {"validation": 0.0, "checkpoints": 0.0}  # seconds that went into other things than steps
+
+    @contextmanager
+    def counted(self, what: Literal["validation", "checkpoints"]) -> Iterator[None]:
+        """Count how long something takes."""
+        began = time.monotonic()
+        yield
+        now = time.monotonic()
+        self.spent[what] += now - began
+        if what == "checkpoints":
+            self.saved = now
 
     def add(self, tokens: int) -> None:
         """Count one more step."""
@@ -23,6 +37,11 @@ class Pace:
     def seconds(self) -> float:
         """Since the loop began, this time."""
         return time.monotonic() - self.began
+
+    @property
+    def unsaved_seconds(self) -> float:
+        """Since the last checkpoint: what would be lost."""
+        return time.monotonic() - self.saved
 
     @property
     def tokens_per_second(self) -> float:

@@ -80,6 +80,8 @@ class Records:
         reason = why_over(self.config, state) or ("interrupted" if step.is_last else None)
         if reason is None and self._is_on_grid(state.step):
             state = self._save(state, origin=step.origin)
+        elif reason is None and self._is_late():
+            state = self._save_in_between(state, origin=step.origin)
         return state, reason
 
     def finish(self, state: RunState, reason: str, *, origin: str) -> RunState:
@@ -112,14 +114,16 @@ class Records:
             "loss": state.loss_sum / state.loss_tokens,
             "rate": step.rate,
         }
-        clock = {"tokens_per_second": round(self.pace.tokens_per_second, 1), "seconds": round(self.pace.seconds, 1)}
+        measured = {"tokens_per_second": self.pace.tokens_per_second, "seconds": self.pace.seconds, **self.pace.spent}
+        clock = {name: round(value, 1) for name, value in measured.items()}
         self.log.write("step", values, clock)
         return replace(state, loss_sum=0.0, loss_tokens=0)
 
     def _validate(self, state: RunState, *, origin: str) -> RunState:
         self._refuse_broken_weights(state, origin)
         self._ready_to_look()
-        found = self.validator.look(self.judged, self.folder.tokenizers)
+        with self.pace.counted("validation"):
+            found = self.validator.look(self.judged, self.folder.tokenizers)
         if found is None:
             return state
         is_best = state.best_loss is None or found.loss < state.best_loss
@@ -145,21 +149,34 @@ class Records:
         self.judged.eval()
 
     def _save(self, state: RunState, *, origin: str) -> RunState:
-        """Write a checkpoint, then the weights to use, and only then remove what is older."""
-        step = state.step
-        if step == self.saved:
+        """Write a checkpoint, and the weights to use."""
+        if state.step == self.saved:
             return state
+        with self.pace.counted("checkpoints"):
+            state = self._save_checkpoint(state, origin=origin)
+            file = EMA if self.config.use == "ema" else WEIGHTS
+            self.folder.write_weights(average_weights(self.folder.path, self._steps_to_use(state), file=file))
+        self.saved = state.step
+        return state
+
+    def _save_in_between(self, state: RunState, *, origin: str) -> RunState:
+        """Write a checkpoint. The weights to use can wait, where there are some: averaging costs more than saving."""
+        if not self.folder.has_weights:
+            return self._save(state, origin=origin)
+        with self.pace.counted("checkpoints"):
+            return self._save_checkpoint(state, origin=origin)
+
+    def _save_checkpoint(self, state: RunState, *, origin: str) -> RunState:
+        """Write a checkpoint, if it is not written yet, and only then remove what is older."""
+        step = state.step
         self._refuse_broken_weights(state, origin)
         if step not in list_steps(self.folder.path):
             state = replace(state, log_bytes=self.log.size(), probe_bytes=self.probes.size())
             save_checkpoint(self.folder.path, self.learner, state)
             self.listener.saved(step, checkpoint_path(self.folder.path, step))
-        file = EMA if self.config.use == "ema" else WEIGHTS
-        self.folder.write_weights(average_weights(self.folder.path, self._steps_to_use(state), file=file))
         on_grid = [known for known in list_steps(self.folder.path) if self._is_on_grid(known)]
         kept = {*on_grid[-self.config.keep_checkpoints :], step}
         remove_old(self.folder.path, kept | {state.best_step or step})
-        self.saved = step
         return state
 
     def _steps_to_use(self, state: RunState) -> list[int]:
@@ -178,6 +195,10 @@ class Records:
 
     def _is_on_grid(self, step: int) -> bool:
         return step % self.config.checkpoint_every == 0
+
+    def _is_late(self) -> bool:
+        """Whether too much would be lost. Such a checkpoint is for that alone: it joins no average."""
+        return self.pace.unsaved_seconds >= self.config.checkpoint_minutes * 60
 
     def _refuse_broken_weights(self, state: RunState, origin: str) -> None:
         """Weights that are not numbers are never saved."""
