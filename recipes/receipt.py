@@ -17,6 +17,7 @@ import resource
 import tomllib
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import torch
 import vitrail
 from vitrail.cli.train import run
 from vitrail.config import Config, load_config
-from vitrail.data import read_aligned
+from vitrail.data import read_aligned, read_pairs
 from vitrail.evaluate import measure
 from vitrail.storage import checksum, write_text
 from vitrail.train.log import LOG
@@ -51,7 +52,7 @@ def main() -> None:
         "versions": {"vitrail": vitrail.__version__, "python": platform.python_version()}
         | {name: version(name) for name in LIBRARIES},
         "machine": machine(),
-        "training": training(options.out),
+        "training": training(options.out, earlier),
         "tests": [*earlier.get("tests", []), *evaluate(tests_of(options), options.out)],
     }
     write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
@@ -74,18 +75,23 @@ def machine() -> dict[str, Any]:
     }
 
 
-def training(out: Path) -> dict[str, Any]:
-    """How long it took, how fast it went, and how it got better."""
+def training(out: Path, earlier: dict[str, Any]) -> dict[str, Any]:
+    """How long it took, how fast it went, and how it got better. Memory is what any process of it had at most."""
+    peak_mb = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
     events = [json.loads(line) for line in _lines(out / LOG)]
     steps = [event for event in events if event["event"] == "step"]
+    if not steps:
+        raise SystemExit(f"{out / LOG} has no step: set train.log_every to max_steps or less")
     return {
         "steps": steps[-1]["step"],
         "epochs": steps[-1]["epoch"],
-        "minutes": round(minutes(steps), 1),
+        "minutes": round(total(steps, "seconds") / 60, 1),
         "tokens_per_second": steps[-1]["clock"]["tokens_per_second"],
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6),
+        "seconds_in_validation": total(steps, "validation"),
+        "seconds_in_checkpoints": total(steps, "checkpoints"),
+        "peak_mb": max(peak_mb, earlier.get("training", {}).get("peak_mb", 0)),
         "validation": [
-            {"step": event["step"], "minutes": round(minutes(up_to(steps, event["step"])), 1)}
+            {"step": event["step"], "minutes": round(total(up_to(steps, event["step"]), "seconds") / 60, 1)}
             | {key: round(event[key], 3) for key in ("loss", "bleu") if event[key] is not None}
             for event in events
             if event["event"] == "validation"
@@ -97,10 +103,11 @@ def up_to(steps: list[dict[str, Any]], last: int) -> list[dict[str, Any]]:
     return [step for step in steps if step["step"] <= last]
 
 
-def minutes(steps: list[dict[str, Any]]) -> float:
-    """All the time in the loop: the clock begins anew whenever a run goes on."""
-    seconds = [step["clock"]["seconds"] for step in steps]
-    return sum(now for now, after in zip(seconds, [*seconds[1:], -1.0], strict=True) if after < now) / 60
+def total(steps: list[dict[str, Any]], what: str) -> float:
+    """Seconds of all the times that the run went on: the clock begins anew with each."""
+    clocks = [step["clock"] for step in steps]
+    last = [now for now, after in pairwise([*clocks, {"seconds": -1.0}]) if after["seconds"] < now["seconds"]]
+    return round(sum(clock.get(what, 0.0) for clock in last), 1)
 
 
 def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
@@ -113,13 +120,22 @@ def evaluate(tests: list[dict[str, str]], out: Path) -> list[dict[str, Any]]:
     found = []
     translator = vitrail.load(out)
     for test in tests:
-        sources, references = read_aligned(Path(test["source"]), Path(test["reference"]))
+        sources, references = read(test)
         translations = [done.text for done in translator.translate(sources, to=test.get("to"))]
         report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
         print(report)
         weights = checksum(out / "model.safetensors")
         found.append({"date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}", **test, "weights": weights, **report.to_dict()})
     return found
+
+
+def read(test: dict[str, str]) -> tuple[list[str], list[str]]:
+    """A test set, from two files or one; fields as `vitrail evaluate` has them."""
+    if "pairs" not in test:
+        return read_aligned(Path(test["source"]), Path(test["reference"]))
+    return read_pairs(
+        Path(test["pairs"]), source_field=test.get("source_field"), target_field=test.get("reference_field")
+    )
 
 
 def _lines(path: str | Path) -> list[str]:

@@ -190,6 +190,15 @@ def test_evaluation_equals_sacrebleu_on_what_translate_writes(phrases, sentences
     assert found["bleu"]["signature"] in printed
 
 
+def test_a_test_set_in_one_file_is_the_same_test_set(phrases, sentences, tmp_path):
+    sides = [lines(path.read_text(encoding="utf-8")) for path in sentences]
+    (tmp_path / "test.tsv").write_text("".join(f"{b}\t{a}\n" for a, b in zip(*sides, strict=True)), encoding="utf-8")
+    fields = ("--source-field", "2", "--reference-field", "1")
+    in_one = command("evaluate", phrases, "--pairs", tmp_path / "test.tsv", *fields, "--to", "en").stdout
+    source, reference = sentences
+    assert in_one == command("evaluate", phrases, "--source", source, "--reference", reference, "--to", "en").stdout
+
+
 def test_a_comparison_takes_another_model_or_a_file(phrases, sentences, translations, tmp_path):
     source, reference = sentences
     asked = ("--source", source, "--reference", reference, "--to", "en", "--json")

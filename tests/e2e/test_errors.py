@@ -129,6 +129,12 @@ WRONG = {
         lambda p: evaluate(p, reference=p.new("short", without_line(p.target, 300))),
         ["500 lines", "499", "seem to part near line"],
     ),
+    "no test set": (lambda p: ["evaluate", p.model], ["no test set", "--source and --reference, or --pairs"]),
+    "a test set twice": (lambda p: evaluate(p, "--pairs", p.source), ["more than one", "or --pairs"]),
+    "a test set of half a pair": (
+        lambda p: ["evaluate", p.model, "--pairs", p.new("half.tsv", "merci\tthanks\nmerci\n")],
+        ["half.tsv, line 2", "no column 2"],
+    ),
     "a score without its line": (
         lambda p: ["score", p.model, "--source", p.source, "--target", p.new("short", without_line(p.target, 9))],
         ["500 lines", "499"],

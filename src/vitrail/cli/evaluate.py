@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 def evaluate(
     model: Model,
-    source: Annotated[Path, typer.Option(help="The test set's sentences, one a line.")],
-    reference: Annotated[Path, typer.Option(help="Their translations by people, line by line.")],
+    source: Annotated[Path | None, typer.Option(help="The test set's sentences, one a line.")] = None,
+    reference: Annotated[Path | None, typer.Option(help="Their translations by people, line by line.")] = None,
+    pairs: Annotated[Path | None, typer.Option(help="Instead: both in one file, TSV or JSON lines.")] = None,
+    source_field: Annotated[str | None, typer.Option(help="Its column (from 1) or key; unset: 1, source.")] = None,
+    reference_field: Annotated[str | None, typer.Option(help="Its column or key; unset: 2, target.")] = None,
     against: Annotated[
         str | None, typer.Option(help="Another model folder, builtin, or a file of translations, to compare with.")
     ] = None,
@@ -29,7 +32,7 @@ def evaluate(
 ) -> None:
     """Translate a test set and compare with its references, through sacrebleu, on raw text."""
     from vitrail.box import model_path
-    from vitrail.data import read_aligned, read_sentences
+    from vitrail.data import read_aligned, read_pairs, read_sentences
     from vitrail.errors import DataError
     from vitrail.evaluate import check_aligned, check_tokenizer, compare, measure
     from vitrail.translator import load
@@ -39,11 +42,20 @@ def evaluate(
     folder, rival = model_path(model), None if against is None else model_path(against)
     if rival == folder:
         raise DataError("this is the same model twice", where=str(against), fix="name two that are different")
-    sources, references = read_aligned(source, reference)
+    if pairs is not None and source is None and reference is None:
+        sources, references = read_pairs(pairs, source_field=source_field, target_field=reference_field)
+    elif pairs is None and source is not None and reference is not None:
+        sources, references = read_aligned(source, reference)
+    else:
+        raise DataError(
+            "there is no test set, or more than one",
+            where="--source, --reference, --pairs",
+            fix="give --source and --reference, or --pairs",
+        )
     translator = load(folder)
     other = None if rival is None else list(read_sentences(rival)) if rival.is_file() else load(rival)
     if isinstance(other, list):
-        check_aligned(other, references, name=f"{against}, {reference}")
+        check_aligned(other, references, name=f"{against}, {reference or pairs}")
 
     translations = _translations(translator, sources, to, beam_size)
     if other is None:

@@ -5,7 +5,7 @@ from vitrail.data.corpora import PHRASEBOOK_HELD_OUT, PHRASEBOOK_PAIRS, Corpus, 
 from vitrail.data.filters import FilterReport, LeftOut, Reason
 from vitrail.data.prepare import prepare
 from vitrail.data.prepared import Prepared
-from vitrail.data.sentences import read_aligned, read_sentences, sentences_from
+from vitrail.data.sentences import read_aligned, read_pairs, read_sentences, sentences_from
 from vitrail.data.shards import Shard
 from vitrail.data.subword_dropout import SubwordDropout
 from vitrail.data.validation import ValidationSet
@@ -28,6 +28,7 @@ __all__ = [
     "ValidationSet",
     "prepare",
     "read_aligned",
+    "read_pairs",
     "read_sentences",
     "sentences_from",
 ]

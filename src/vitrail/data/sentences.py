@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from vitrail.config import CorpusConfig
 from vitrail.data.alignment import misaligned
+from vitrail.data.corpora import Corpus
 from vitrail.data.reading import after_mark, decode_line, read_lines
 from vitrail.errors import DataError
 
@@ -22,6 +24,24 @@ def read_aligned(source: Path, target: Path) -> tuple[list[str], list[str]]:
     if len(sources) != len(targets):
         raise misaligned(source, target)
     return sources, targets
+
+
+def read_pairs(
+    path: Path, *, source_field: str | None = None, target_field: str | None = None
+) -> tuple[list[str], list[str]]:
+    """The two sides of a file of pairs, TSV or JSON lines; fields as in a recipe's corpus."""
+    corpus = Corpus(CorpusConfig(pairs=str(path), source_field=source_field, target_field=target_field))
+    sides: tuple[list[str], list[str]] = ([], [])
+    for pair in corpus.pairs():
+        if pair.source is None or pair.target is None:
+            raise DataError(
+                "this line is not UTF-8",
+                where=corpus.where(pair.line),
+                fix="save the text as UTF-8",
+            )
+        sides[0].append(pair.source)
+        sides[1].append(pair.target)
+    return sides
 
 
 def sentences_from(stream: BinaryIO, name: str) -> Iterator[str]:
