@@ -83,22 +83,20 @@ def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_
     With two looks, p and q, R-Drop adds r_drop/2 times the mean of KL(p‖q) and KL(q‖p).
     """
     looks, _, vocabulary = logits_LRV.shape
-    log_p_LRV = logits_LRV.log_softmax(-1)
+    grad_LRV = p_LRV = logits_LRV.softmax(-1)  # prediction minus target, once the target is taken off, in place
+    # log p = logit - norm. The likeliest word tells the norm: its p is at least 1 / V, and never lost to rounding.
+    norm_LR1 = logits_LRV.amax(-1, keepdim=True) - p_LRV.amax(-1, keepdim=True).log()
     index_LR1 = target_R.expand(looks, -1).unsqueeze(-1)
-    right_LR = log_p_LRV.gather(-1, index_LR1).squeeze(-1)
-    loss = -(1 - smoothing) * right_LR.sum()
+    loss = -(1 - smoothing) * (logits_LRV.gather(-1, index_LR1) - norm_LR1).sum()
     if smoothing:
-        loss -= smoothing / vocabulary * log_p_LRV.sum()
+        loss -= smoothing * (logits_LRV.sum() / vocabulary - norm_LR1.sum())
     if r_drop:
-        grad_LRV = log_p_LRV.exp()
-        apart_RV = log_p_LRV[0] - log_p_LRV[1]
+        apart_RV = (logits_LRV[0] - norm_LR1[0]) - (logits_LRV[1] - norm_LR1[1])
         p_LRV, sign = grad_LRV.clone(), apart_RV.new_tensor([1.0, -1.0])[:, None, None]
         apart_LRV = apart_RV * sign
         kl_LR1 = (p_LRV * apart_LRV).sum(-1, keepdim=True)
         loss += r_drop / 2 * kl_LR1.sum()
         grad_LRV += r_drop / 2 * (p_LRV * (apart_LRV - kl_LR1) + (p_LRV[0] - p_LRV[1]) * sign)
-    else:
-        grad_LRV = log_p_LRV.exp_()  # prediction minus target, in place
     if smoothing:
         grad_LRV -= smoothing / vocabulary
     grad_LRV.scatter_add_(-1, index_LR1, grad_LRV.new_full((), smoothing - 1).expand(index_LR1.shape))
