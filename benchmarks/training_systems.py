@@ -15,11 +15,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vitrail.config import PRESETS, ModelConfig, TrainConfig
+from vitrail.data import Batch
 from vitrail.model import Transformer
 from vitrail.text import BOS, PAD
+from vitrail.train.device import make_scaler
+from vitrail.train.gradients import Gradients
+from vitrail.train.learner import Learner
 from vitrail.train.memory import keep_memory
 from vitrail.train.objective import Objective
 from vitrail.train.optimizer import make_optimizer, set_rate
+from vitrail.train.peers import ALONE
 
 VOCABULARY = 8000
 RATE = 1e-4
@@ -52,7 +57,7 @@ class System:
 
 
 class Vitrail(System):
-    """This project: the objective, dropout and optimiser that `vitrail train` uses."""
+    """This project: the objective, dropout, gradients and optimiser that `vitrail train` uses."""
 
     def __init__(self, size: str, **more: Any) -> None:
         keep_memory()
@@ -61,11 +66,17 @@ class Vitrail(System):
         optimizer = make_optimizer(model, TrainConfig())
         set_rate(optimizer, RATE)
         super().__init__(model, optimizer)
-        self.objective = Objective(model, smoothing=SMOOTHING)
+        cpu = torch.device("cpu")
+        learner = Learner(model, optimizer, make_scaler(cpu, "float32"), average=None, device=cpu)
+        self.gradients = Gradients(Objective(model, smoothing=SMOOTHING), learner, ALONE, precision="float32")
 
-    def loss(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
-        loss: Tensor = self.objective(source_BS, target_BT)
-        return loss
+    def step(self, source_BS: Ids, target_BT: Ids) -> float:
+        """One step of training, as the loop takes it."""
+        batch = Batch(source_BS, target_BT, epoch=0, index=0, lines=())
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.gradients.fill([batch], batch.target_tokens)
+        self.optimizer.step()
+        return loss / batch.target_tokens
 
 
 class VitrailEverywhere(Vitrail):

@@ -18,9 +18,10 @@ Dimension key, for the whole project. A tensor's name ends in its axes: `q_BHTK`
 """
 
 from vitrail.model.cache import Cache
+from vitrail.model.dropout import masks_from
 from vitrail.model.encoder import Memory
 from vitrail.model.interventions import attentions, without_heads
 from vitrail.model.taps import NO_TAP, Listener, Tap
 from vitrail.model.transformer import Transformer
 
-__all__ = ["NO_TAP", "Cache", "Listener", "Memory", "Tap", "Transformer", "attentions", "without_heads"]
+__all__ = ["NO_TAP", "Cache", "Listener", "Memory", "Tap", "Transformer", "attentions", "masks_from", "without_heads"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+_drawing = threading.local()  # a thread's own generator, where it has one
 
 LEVELS = 1 << 16  # a random number of two bytes decides about each value
 
@@ -54,9 +59,19 @@ class _Drop(torch.autograd.Function):
         return torch.mul(grad, kept).mul_(ctx.scale), None
 
 
+@contextmanager
+def masks_from(seed: int) -> Iterator[None]:
+    """Let this thread's masks follow from a seed: torch's generator is for all, and who asks it first is chance."""
+    _drawing.generator = torch.Generator().manual_seed(seed)
+    try:
+        yield
+    finally:
+        del _drawing.generator
+
+
 def draw_mask(shape: torch.Size, threshold: int) -> Tensor:
     """1 where a random number below `LEVELS` reaches the threshold, else 0, as bytes."""
-    seed = int(torch.randint(1 << 62, ()))
+    seed = int(torch.randint(1 << 62, (), generator=getattr(_drawing, "generator", None)))
     count = shape.numel()
     raw = np.random.SFC64(seed).random_raw(-(-count // 4))  # four numbers of two bytes in each of eight
     kept = np.asarray(raw).view(np.uint16)[:count] >= threshold

@@ -15,6 +15,7 @@ from vitrail.train.device import autocast
 from vitrail.train.learner import Learner
 from vitrail.train.objective import Objective
 from vitrail.train.peers import Peers
+from vitrail.train.side_by_side import SideBySide
 
 
 class Gradients:
@@ -23,6 +24,8 @@ class Gradients:
     def __init__(self, objective: Objective, learner: Learner, peers: Peers, *, precision: str) -> None:
         self.learner, self.peers, self.precision = learner, peers, precision
         self.objective: Objective | DistributedDataParallel = objective
+        alone_on_cpu = peers.count == 1 and learner.device.type == "cpu"
+        self.side_by_side = SideBySide(torch.get_num_threads()) if alone_on_cpu else None
         if peers.count > 1:
             gpus = [learner.device.index] if learner.device.type == "cuda" else None
             self.objective = DistributedDataParallel(objective, device_ids=gpus)
@@ -32,12 +35,25 @@ class Gradients:
         """Put the gradient of a step into the weights' `grad`; give the summed loss of this process's rows."""
         loss_sum = 0.0
         for number, batch in enumerate(batches, start=1):
+            parts = self.side_by_side.parts(batch) if self.side_by_side is not None else 1
+            if parts > 1:
+                loss_sum += self._fill_in_parts(batch, tokens, parts)
+                continue
             is_last = number == len(batches)
             with self._without_peers(not is_last):  # they meet once a step, not once a batch
                 loss = self._loss(torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT))
                 # Processes are averaged, so that a sum is their number too small.
                 self._backward(loss * self.peers.count / tokens)
             loss_sum += loss.item()
+        return loss_sum
+
+    def _fill_in_parts(self, batch: Batch, tokens: int, parts: int) -> float:
+        assert self.side_by_side is not None
+        parameters = [parameter for parameter in self.learner.model.parameters() if parameter.requires_grad]
+        loss_sum, found = self.side_by_side.gradient(self._loss, parameters, batch, parts=parts)
+        for parameter, gradient in zip(parameters, found, strict=True):
+            gradient.div_(tokens)
+            parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
         return loss_sum
 
     def _loss(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import os
 import sys
 
 # glibc's names for mallopt, from malloc.h.
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX, M_ARENA_MAX = -1, -2, -4, -8
 MIB = 1 << 20
 
 
@@ -28,3 +28,4 @@ def keep_memory() -> None:
     mallopt(M_MMAP_MAX, 0)
     mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
     mallopt(M_TOP_PAD, 64 * MIB)
+    mallopt(M_ARENA_MAX, 1)  # what a thread frees is for all; heaps of their own would be given back when empty

@@ -1,0 +1,102 @@
+"""A batch in parts, a thread for each: the same gradient, and the same run whenever it is repeated."""
+
+import numpy as np
+import pytest
+import torch
+from test_train_settings import checkpoint, desk  # noqa: F401  (desk is a fixture)
+
+from vitrail.config import ModelConfig, TrainConfig
+from vitrail.data import Batch
+from vitrail.model import Transformer
+from vitrail.text import PAD
+from vitrail.train.device import make_scaler
+from vitrail.train.gradients import Gradients
+from vitrail.train.learner import Learner
+from vitrail.train.objective import Objective
+from vitrail.train.optimizer import make_optimizer
+from vitrail.train.peers import ALONE
+from vitrail.train.side_by_side import SMALLEST, SideBySide
+
+VOCABULARY = 50
+CPU = torch.device("cpu")
+
+
+def make_batch(rows, width=20):
+    random = np.random.default_rng(rows)
+    ids = random.integers(5, VOCABULARY, (2, rows, width))
+    lengths = random.integers(1, width + 1, (2, rows, 1))
+    source, target = np.where(np.arange(width) < lengths, ids, PAD)
+    return Batch(source, target, epoch=0, index=0, lines=())
+
+
+def make_gradients(threads, **settings):
+    torch.manual_seed(1)
+    config = ModelConfig(d_model=16, heads=2, d_ff=24, encoder_layers=1, decoder_layers=1, **settings)
+    model = Transformer(config, VOCABULARY, VOCABULARY).double().train()
+    learner = Learner(model, make_optimizer(model, TrainConfig()), make_scaler(CPU, "float32"), None, CPU)
+    found = Gradients(Objective(model, smoothing=0.1), learner, ALONE, precision="float32")
+    found.side_by_side = SideBySide(threads)
+    return found
+
+
+def fill(gradients, batches):
+    gradients.learner.model.zero_grad(set_to_none=True)
+    loss = gradients.fill(batches, sum(batch.target_tokens for batch in batches))
+    return loss, {name: parameter.grad.clone() for name, parameter in gradients.learner.model.named_parameters()}
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "rope"])
+def test_parts_add_up_to_the_whole(threads, positions):
+    settings = {"dropout": 0.0, "positions": positions}
+    batches = [make_batch(40), make_batch(41)]  # accumulated
+    loss, wanted = fill(make_gradients(1, **settings), batches)
+    in_parts, found = fill(make_gradients(threads, **settings), batches)
+    assert in_parts == pytest.approx(loss, rel=1e-12)
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
+
+
+def test_a_batch_is_split_where_it_is_worth_it():
+    side_by_side = SideBySide(4)
+    assert side_by_side.parts(make_batch(1, width=9 * SMALLEST)) == 1  # one row is one part
+    assert side_by_side.parts(make_batch(10, width=20)) == 1
+    assert side_by_side.parts(make_batch(SMALLEST // 10 + 1, width=20)) == 2
+    assert side_by_side.parts(make_batch(SMALLEST, width=20)) == 4
+
+
+def test_dropout_is_the_same_whenever_the_generator_is_and_another_in_every_part():
+    def masks_and_gradients():
+        gradients = make_gradients(3, dropout=0.3, attention_dropout=0.2, activation_dropout=0.1)
+        torch.manual_seed(5)
+        return fill(gradients, [make_batch(60)])
+
+    (loss, first), (again, second) = masks_and_gradients(), masks_and_gradients()
+    assert loss == again
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    # Were the parts' masks alike, equal rows would have equal losses in every part.
+    row = make_batch(1)
+    alike = Batch(np.repeat(row.source_BS, 64, 0), np.repeat(row.target_BT, 64, 0), epoch=0, index=0, lines=())
+    gradients = make_gradients(2, dropout=0.3)
+    losses = []
+    gradients._loss = lambda source, target, look=gradients._loss: (
+        losses.append(found := look(source, target)),
+        found,
+    )[1]
+    fill(gradients, [alike])
+    assert losses[0].item() != losses[1].item()
+
+
+def test_an_error_in_a_part_is_the_error_of_the_step():
+    gradients = make_gradients(2, positions="learned", max_positions=4)
+    with pytest.raises(Exception, match="longer than the 4 positions"):
+        fill(gradients, [make_batch(40)])
+
+
+def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk):  # noqa: F811
+    settings = {"train__threads": 2, "train__batch_tokens": 4 * SMALLEST, "model__dropout": 0.2}
+    whole = desk.run("whole", **settings)
+    desk.run("parted", **settings, train__max_steps=2)
+    parted = desk.run("parted", **settings)
+    for name in ("model.safetensors", "optimizer.safetensors", "random.safetensors"):
+        assert checkpoint(whole, 4)[name] == checkpoint(parted, 4)[name], name
