@@ -5,7 +5,7 @@
 Every system lives in a process of its own. They take turns in short rounds, one at a time, because the machine's speed
 drifts; what counts is the median over the rounds of the ratio to Vitrail in the same round. In every round the peak of
 a matrix multiplication is measured too: utilisation is the arithmetic that the model needs, padding not counted,
-divided by that peak. Marian needs `pip install transformers`; without it, it is left out.
+divided by that peak. Marian needs `pip install -e ".[benchmarks]"`; without it, it is left out.
 """
 
 from __future__ import annotations

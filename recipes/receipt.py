@@ -87,8 +87,7 @@ def training(out: Path, earlier: dict[str, Any]) -> dict[str, Any]:
         "epochs": steps[-1]["epoch"],
         "minutes": round(total(steps, "seconds") / 60, 1),
         "tokens_per_second": steps[-1]["clock"]["tokens_per_second"],
-        "seconds_in_validation": total(steps, "validation"),
-        "seconds_in_checkpoints": total(steps, "checkpoints"),
+        "seconds_in": {what: total(steps, what) for what in ("validation", "checkpoints") if what in steps[0]["clock"]},
         "peak_mb": max(peak_mb, earlier.get("training", {}).get("peak_mb", 0)),
         "validation": [
             {"step": event["step"], "minutes": round(total(up_to(steps, event["step"]), "seconds") / 60, 1)}
@@ -107,7 +106,7 @@ def total(steps: list[dict[str, Any]], what: str) -> float:
     """Seconds of all the times that the run went on: the clock begins anew with each."""
     clocks = [step["clock"] for step in steps]
     last = [now for now, after in pairwise([*clocks, {"seconds": -1.0}]) if after["seconds"] < now["seconds"]]
-    return round(sum(clock.get(what, 0.0) for clock in last), 1)
+    return round(sum(clock[what] for clock in last), 1)
 
 
 def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:

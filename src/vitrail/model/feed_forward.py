@@ -14,7 +14,7 @@ from vitrail.model.linear import linear
 from vitrail.model.taps import NO_TAP, Tap
 
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": torch.relu_,  # in place: nothing else needs what it is given
+    "relu": F.relu,
     "gelu": F.gelu,
     "silu": F.silu,
 }
