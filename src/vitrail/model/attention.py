@@ -111,10 +111,10 @@ class MultiHeadAttention(nn.Module):
     def _all_at_once(self, x_BTD: Tensor, seen_BSD: Tensor) -> tuple[Tensor, KeysValues]:
         """The same as `queries` and `keys_values`, which a test holds it to, in fewer multiplications."""
         if x_BTD is seen_BSD:
-            q_BTD, k_BSD, v_BSD = at_once(x_BTD, self.query, self.key, self.value)
+            queries, keys, values = at_once(x_BTD, self.query, self.key, self.value)
         else:
-            q_BTD, (k_BSD, v_BSD) = self.query(x_BTD), at_once(seen_BSD, self.key, self.value)
-        q_BHTK, k_BGSK, v_BGSK = map(self._split_heads, (q_BTD, k_BSD, v_BSD))
+            queries, (keys, values) = self.query(x_BTD), at_once(seen_BSD, self.key, self.value)
+        q_BHTK, k_BGSK, v_BGSK = map(self._split_heads, (queries, keys, values))
         q_BHTK = self.dot_product.place(q_BHTK, first=0, tap=NO_TAP, name="q_rotated")
         k_BGSK = self.dot_product.place(k_BGSK, first=0, tap=NO_TAP, name="k_rotated")
         return q_BHTK, KeysValues(k_BGSK, v_BGSK)
