@@ -149,13 +149,14 @@ class Records:
         self.judged.eval()
 
     def _save(self, state: RunState, *, origin: str) -> RunState:
-        """Write a checkpoint, and the weights to use."""
+        """Write a checkpoint, then the weights to use, and only then remove what is older."""
         if state.step == self.saved:
             return state
         with self.pace.counted("checkpoints"):
             state = self._save_checkpoint(state, origin=origin)
             file = EMA if self.config.use == "ema" else WEIGHTS
             self.folder.write_weights(average_weights(self.folder.path, self._steps_to_use(state), file=file))
+            self._remove_old(state)
         self.saved = state.step
         return state
 
@@ -164,20 +165,23 @@ class Records:
         if not self.folder.has_weights:
             return self._save(state, origin=origin)
         with self.pace.counted("checkpoints"):
-            return self._save_checkpoint(state, origin=origin)
+            state = self._save_checkpoint(state, origin=origin)
+            self._remove_old(state)
+        return state
 
     def _save_checkpoint(self, state: RunState, *, origin: str) -> RunState:
-        """Write a checkpoint, if it is not written yet, and only then remove what is older."""
-        step = state.step
+        """Write a checkpoint, if it is not written yet."""
         self._refuse_broken_weights(state, origin)
-        if step not in list_steps(self.folder.path):
+        if state.step not in list_steps(self.folder.path):
             state = replace(state, log_bytes=self.log.size(), probe_bytes=self.probes.size())
             save_checkpoint(self.folder.path, self.learner, state)
-            self.listener.saved(step, checkpoint_path(self.folder.path, step))
-        on_grid = [known for known in list_steps(self.folder.path) if self._is_on_grid(known)]
-        kept = {*on_grid[-self.config.keep_checkpoints :], step}
-        remove_old(self.folder.path, kept | {state.best_step or step})
+            self.listener.saved(state.step, checkpoint_path(self.folder.path, state.step))
         return state
+
+    def _remove_old(self, state: RunState) -> None:
+        on_grid = [known for known in list_steps(self.folder.path) if self._is_on_grid(known)]
+        kept = {*on_grid[-self.config.keep_checkpoints :], state.step, state.best_step or state.step}
+        remove_old(self.folder.path, kept)
 
     def _steps_to_use(self, state: RunState) -> list[int]:
         """The checkpoints whose mean is model.safetensors. Ones written by chance, on Ctrl-C, do not count later."""
