@@ -81,7 +81,8 @@ def sacrebleu_metrics(references: Sequence[str], *, tokenize: str, lowercase: bo
     """sacrebleu's metrics, ready to score any number of systems against these references."""
     check_tokenizer(tokenize)
     return {
-        "BLEU": BLEU(tokenize=tokenize, lowercase=lowercase, references=[references]),
+        # Whoever asks for no tokenizer knows that the text is in tokens already: sacrebleu need not warn of it.
+        "BLEU": BLEU(tokenize=tokenize, lowercase=lowercase, references=[references], force=tokenize == "none"),
         "CHRF": CHRF(lowercase=lowercase, references=[references]),
         "TER": TER(references=[references]),  # never looks at case: TERCOM's default, and sacrebleu's
     }
