@@ -1,0 +1,58 @@
+"""Every recipe of a real corpus has a receipt, and the receipt is of this recipe."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from vitrail.config import load_config
+from vitrail.storage import checksum
+
+ROOT = Path(__file__).parents[2]
+RECIPES = sorted(path for path in (ROOT / "recipes").glob("*.toml") if path.stem not in ("recipe", "tests"))
+
+
+def receipt_of(recipe):
+    return json.loads(recipe.with_suffix(".receipt.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(params=RECIPES, ids=lambda path: path.stem)
+def recipe(request):
+    return request.param
+
+
+def test_a_recipe_can_be_read(recipe):
+    assert load_config(recipe, given={}, overrides=[]).train.max_steps > 0
+
+
+def test_the_receipt_has_the_recipes_settings(recipe):
+    settings = receipt_of(recipe)["settings"]
+    for section, keys in tomllib.loads(recipe.read_text(encoding="utf-8")).items():
+        for key, value in keys.items():
+            found = settings[section][key]
+            if isinstance(value, list):  # corpora, whose defaults are written out in a receipt
+                found = [{name: one[name] for name in wanted} for one, wanted in zip(found, value, strict=True)]
+            assert found == value, f"[{section}] {key}"
+
+
+def test_the_receipt_tells_the_whole_run(recipe):
+    receipt = receipt_of(recipe)
+    assert receipt["training"]["minutes"] <= 120
+    assert receipt["training"]["steps"] == receipt["settings"]["train"]["max_steps"]
+    assert receipt["training"]["validation"]
+    assert len({test["weights"] for test in receipt["tests"]}) == 1  # one model, however often it was looked at
+    for test in receipt["tests"]:
+        assert all(test[measure]["signature"] for measure in ("bleu", "chrf"))
+
+
+def test_the_data_are_those_of_the_receipt(recipe):
+    data = {Path(name): known for name, known in receipt_of(recipe)["data"].items()}
+    if not all((ROOT / name).exists() for name in data):
+        pytest.skip("the corpora are not here")
+    assert all(checksum(ROOT / name) == known for name, known in data.items())
+
+
+def test_every_test_set_belongs_to_a_recipe():
+    tests = tomllib.loads((ROOT / "recipes" / "tests.toml").read_text(encoding="utf-8"))
+    assert set(tests) == {path.stem for path in RECIPES}
