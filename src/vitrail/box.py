@@ -9,9 +9,7 @@ from vitrail.errors import FolderError
 from vitrail.folder import MANIFEST
 
 BUILTIN = "builtin"
-PLACE = Path(__file__).with_name(
-    BUILTIN
-)  # in the package; recipes/box.py fills it, nothing is ever written there after
+PLACE = Path(__file__).with_name(BUILTIN)  # recipes/box.py fills it; nothing is ever written there after
 
 
 def model_path(model: str | Path) -> Path:

@@ -128,17 +128,20 @@ def load_weights(model: Transformer, path: Path) -> None:
     model.load_state_dict(tensors)
 
 
+GIVE = "give the folder that `vitrail train … --out FOLDER` wrote, or builtin: the model in the box"
+
+
 def read_manifest(path: Path) -> dict[str, list[str]]:
     """The files of a model folder, each with the checksums that it may have."""
     if not path.is_dir():
         what = "this is a file, not a model folder" if path.exists() else "there is no such folder"
-        raise FolderError(what, where=str(path), fix="give the folder that `vitrail train … --out FOLDER` wrote")
+        raise FolderError(what, where=str(path), fix=GIVE)
     manifest = path / MANIFEST
     if not manifest.exists():
         raise FolderError(
             f"this folder is not a model: it has no {MANIFEST}",
             where=str(path),
-            fix="give the folder that `vitrail train … --out FOLDER` wrote",
+            fix=GIVE,
         )
     try:
         table = json.loads(manifest.read_text(encoding="utf-8"))

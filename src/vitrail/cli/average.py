@@ -9,12 +9,13 @@ import typer
 
 
 def average(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `vitrail train` wrote.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A folder that `vitrail train` wrote.")],
     last: Annotated[int, typer.Option(min=1, help="How many of the newest checkpoints.")] = 5,
     out: Annotated[Path | None, typer.Option(help="A new model folder. Unset: RUN's own weights are replaced.")] = None,
 ) -> None:
     """Average the newest checkpoints of RUN into one model."""
+    from vitrail.box import model_path
     from vitrail.train import average_checkpoints
 
-    folder, steps = average_checkpoints(run, last=last, out=out)
+    folder, steps = average_checkpoints(model_path(run), last=last, out=out)
     print(f"averaged steps {', '.join(str(step) for step in steps)}: {folder}")

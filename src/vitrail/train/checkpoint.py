@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -28,6 +27,7 @@ from vitrail.folder import WEIGHTS, load_weights
 from vitrail.storage import PARTIAL, checksum, explained, new_folder, remove_folder, save_tensors
 from vitrail.train.learner import Learner
 from vitrail.train.optimizer import optimizer_tensors, restore_optimizer
+from vitrail.weights import read_weights
 
 CHECKPOINTS = "checkpoints"
 EMA = "ema.safetensors"
@@ -134,11 +134,7 @@ def average_weights(run: Path, steps: list[int], *, file: str = WEIGHTS) -> dict
     for step in steps:
         folder = checkpoint_path(run, step)
         check_checkpoint(folder, needs=(file,))
-        try:
-            weights = load_file(folder / file)
-        except SafetensorError as error:
-            raise FolderError(f"these weights cannot be read: {error}", where=str(folder)) from error
-        for name, value in weights.items():
+        for name, value in read_weights(folder / file).items():
             total[name] = value.double() + total[name] if name in total else value.double()
     return {name: (value / len(steps)).float() for name, value in total.items()}
 
