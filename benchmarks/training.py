@@ -68,12 +68,13 @@ def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
         batches = Path(folder) / "batches.npz"
         np.savez(batches, *(side for pair in make_batches() for side in pair))
         workers = {name: Worker(name, options, batches) for name in (*chosen, "peak")}
+        for worker in workers.values():  # every batch once: code is compiled and memory laid out for all their shapes
+            worker.run(BATCHES)
         rounds: list[dict[str, dict[str, float]]] = []
-        for number in range(options.rounds + 1):
+        for number in range(options.rounds):
             found = {name: worker.run(options.steps) for name, worker in workers.items()}
-            if number:  # the first round warms up, and compiles
-                rounds.append(found)
-                print(summary(number, found), flush=True)
+            rounds.append(found)
+            print(summary(number + 1, found), flush=True)
         for worker in workers.values():
             worker.close()
     return [row(name, options.size, rounds) for name in chosen]

@@ -3,8 +3,9 @@
     python recipes/receipt.py recipes/multi30k-en-de.toml --out runs/multi30k-en-de
 
 The receipt, `multi30k-en-de.receipt.json`, holds the data's hashes, the settings, versions, the machine, the minutes,
-the curve on the validation set, and every evaluation on a test set that was ever made for the recipe. Test sets are in
-tests.toml. A run that was stopped goes on; one that is finished is only evaluated.
+the curve on the validation set, and every evaluation on a test set that was ever made for the recipe: those of models
+that another version of it had, under "earlier". Test sets are in tests.toml. A run that was stopped goes on; one that
+is finished is only evaluated.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import json
 import os
 import platform
 import resource
+import subprocess
+import sys
 import tomllib
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -24,7 +27,6 @@ from typing import Any
 import torch
 
 import vitrail
-from vitrail.cli.train import run
 from vitrail.config import Config, load_config
 from vitrail.data import read_aligned, read_pairs
 from vitrail.evaluate import measure
@@ -42,9 +44,13 @@ def main() -> None:
     parser.add_argument("--tests", type=Path, default=TESTS, help="which test sets belong to which recipe")
     options = parser.parse_args()
     config = load_config(options.recipe, given={}, overrides=[])
+    tests = tests_of(options)
     receipt = options.recipe.with_suffix(".receipt.json")
-    earlier = json.loads(receipt.read_text()) if receipt.exists() else {}
-    run(config, options.out)
+    known = json.loads(receipt.read_text()) if receipt.exists() else {}
+    done = subprocess.run([sys.executable, "-m", "vitrail", "train", options.recipe, "--out", options.out], check=False)
+    if done.returncode:
+        sys.exit(done.returncode)  # it has said why
+    same, earlier = split(known, checksum(options.out / "model.safetensors"))
     found = {
         "recipe": options.recipe.name,
         "settings": config.model_dump(mode="json", exclude_none=True),
@@ -52,11 +58,20 @@ def main() -> None:
         "versions": {"vitrail": vitrail.__version__, "python": platform.python_version()}
         | {name: version(name) for name in LIBRARIES},
         "machine": machine(),
-        "training": training(options.out, earlier),
-        "tests": [*earlier.get("tests", []), *evaluate(tests_of(options), options.out)],
+        "training": training(options.out, same),
+        "tests": [*same.get("tests", []), *evaluate(tests, options.out)],
+        "earlier": earlier,
     }
     write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     print(receipt)
+
+
+def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What a receipt knows of the model with these weights, and what it knows of those before it."""
+    earlier = known.get("earlier", [])
+    if not known or any(test["weights"] == weights for test in known["tests"]):
+        return known, earlier
+    return {}, [*earlier, {part: known[part] for part in ("settings", "versions", "machine", "training", "tests")}]
 
 
 def files(config: Config) -> list[str]:
@@ -75,9 +90,12 @@ def machine() -> dict[str, Any]:
     }
 
 
-def training(out: Path, earlier: dict[str, Any]) -> dict[str, Any]:
-    """How long it took, how fast it went, and how it got better. Memory is what any process of it had at most."""
-    peak_mb = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
+def training(out: Path, known: dict[str, Any]) -> dict[str, Any]:
+    """How long it took, how fast it went, and how it got better. Memory is the most of any process that was not killed.
+
+    Times are those of the steps and of all that was done between them: not of preparing the data, nor of the last look.
+    """
+    peak_mb = round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6)
     events = [json.loads(line) for line in _lines(out / LOG)]
     steps = [event for event in events if event["event"] == "step"]
     if not steps:
@@ -88,7 +106,7 @@ def training(out: Path, earlier: dict[str, Any]) -> dict[str, Any]:
         "minutes": round(total(steps, "seconds") / 60, 1),
         "tokens_per_second": steps[-1]["clock"]["tokens_per_second"],
         "seconds_in": {what: total(steps, what) for what in ("validation", "checkpoints") if what in steps[0]["clock"]},
-        "peak_mb": max(peak_mb, earlier.get("training", {}).get("peak_mb", 0)),
+        "peak_mb": max(peak_mb, known.get("training", {}).get("peak_mb", 0)),
         "validation": [
             {"step": event["step"], "minutes": round(total(up_to(steps, event["step"]), "seconds") / 60, 1)}
             | {key: round(event[key], 3) for key in ("loss", "bleu") if event[key] is not None}
@@ -110,8 +128,10 @@ def total(steps: list[dict[str, Any]], what: str) -> float:
 
 
 def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = tomllib.loads(options.tests.read_text(encoding="utf-8")).get(options.recipe.stem, [])
-    return found
+    known: dict[str, list[dict[str, str]]] = tomllib.loads(options.tests.read_text(encoding="utf-8"))
+    if options.recipe.stem not in known:
+        sys.exit(f"{options.tests} has no test set for {options.recipe.stem}: add [[{options.recipe.stem}]]")
+    return known[options.recipe.stem]
 
 
 def evaluate(tests: list[dict[str, str]], out: Path) -> list[dict[str, Any]]:

@@ -108,6 +108,24 @@ class ModelFolder:
         write_text(self.path / MANIFEST, json.dumps(manifest, indent=1) + "\n")
 
 
+def drop_damaged_weights(path: Path) -> bool:
+    """Remove weights that are not those that were written, or the mention of them; tell whether there were any.
+
+    For a run, which makes them again from its checkpoints.
+    """
+    files = read_manifest(path)
+    try:
+        if WEIGHTS in files:
+            _check(path / WEIGHTS, files[WEIGHTS])
+        return False
+    except FolderError:
+        (path / WEIGHTS).unlink(missing_ok=True)
+        table = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        del table["files"][WEIGHTS]
+        write_text(path / MANIFEST, json.dumps(table, indent=1) + "\n")
+        return True
+
+
 def load_weights(model: Transformer, path: Path) -> None:
     """Put a file's weights, in whatever precision, into a model; every name and shape must be the model's."""
     tensors = read_weights(path)

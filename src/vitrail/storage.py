@@ -120,6 +120,12 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
+def cut_back(path: Path, size: int) -> None:
+    """Shorten a file of lines to `size` bytes, and to its last whole line, should a crash have left less of it."""
+    with explained(path), path.open("rb+") as file:
+        file.truncate(file.read(size).rfind(b"\n") + 1)
+
+
 def checksum(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     with path.open("rb") as file:

@@ -25,17 +25,21 @@ def write_recipe(corpus, path):
     path.write_text("\n".join(line for name, lines in values.items() for line in (f"[{name}]", *lines)))
 
 
+def make_receipt(recipe, out, tests):
+    command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(recipe.with_suffix(".receipt.json").read_text())
+
+
 def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     recipe, tests, out = tmp_path / "small.toml", tmp_path / "tests.toml", tmp_path / "run"
     write_recipe(corpus, recipe)
     sides = {"source": corpus.validation_source.as_posix(), "reference": corpus.validation_target.as_posix()}
     tests.write_text("[[small]]\n" + "\n".join(f'{key} = "{path}"' for key, path in sides.items()))
     for times in (1, 2):  # the second finds the run finished, and evaluates it once more
-        command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        assert done.returncode == 0, done.stderr
-        receipt = json.loads((tmp_path / "small.receipt.json").read_text())
+        receipt = make_receipt(recipe, out, tests)
         assert len(receipt["tests"]) == times
     assert receipt["data"][corpus.source.as_posix()] == checksum(corpus.source)
     assert receipt["settings"]["model"]["d_model"] == 32
@@ -44,3 +48,10 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     options = [part for key, path in sides.items() for part in (f"--{key}", path)]
     measured = json.loads(vitrail("evaluate", out, *options, "--json").stdout)
     assert all(test[key] == value for test in receipt["tests"] for key, value in measured.items())
+
+    recipe.write_text(recipe.read_text().replace("max_steps = 40", "max_steps = 20"))
+    better = make_receipt(recipe, tmp_path / "another", tests)
+    assert better["training"]["steps"] == 20 and len(better["tests"]) == 1
+    assert [[test["weights"] for test in model["tests"]] for model in better["earlier"]] == [
+        [test["weights"] for test in receipt["tests"]]
+    ]

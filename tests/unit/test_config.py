@@ -52,7 +52,7 @@ def test_settings_survive_being_written_and_read(heads, norm, seed, source):
 def test_an_unknown_key_is_named_with_the_nearest_known_one():
     error = refusal("model.num_head=3")
     assert error.what == "unknown key 'num_head'"
-    assert error.where == "the command line, [model]"
+    assert error.where == "--set model.num_head=3"
     assert error.fix == "did you mean 'heads'?"
 
 
@@ -90,6 +90,7 @@ def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
         (["data.corpora=[{pairs='c.tsv', source_language='f>r', target_language='en'}]"], "pattern"),
         (["train.peak_rate=1.0"], "schedule = 'paper'"),
         (["train.schedule=cosine"], "needs peak_rate"),
+        (["train.schedule=cosine", "train.peak_rate=0.001", "train.max_epochs=3"], "max_epochs cannot go with"),
         (["train.weight_decay=0.1"], "adamw"),
         (["train.r_drop=5.0", "model.dropout=0.0"], "train.r_drop = 5.0 cannot go with model.dropout"),
         (["train.r_drop=-1.0"], "'r_drop'"),
@@ -169,3 +170,16 @@ def test_the_commented_recipe_tells_the_defaults():
             if key not in {"preset", "source", "target", "validation_source", "validation_target"}:
                 assert value == getattr(getattr(Config(), section), key), f"{section}.{key}"
     assert load_config(RECIPE).model.preset == told["model"]["preset"]
+
+
+def test_a_change_that_is_wrong_is_where_it_was_typed(tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text("[train]\nseed = 1\n")
+    for change in ("train.max_stepz=3", "train.max_steps=many"):
+        with pytest.raises(ConfigError) as caught:
+            load_config(recipe, overrides=[change])
+        assert caught.value.where == f"--set {change}"
+
+
+def test_only_an_average_needs_checkpoints_to_average():
+    assert load_config(None, overrides=["train.keep_checkpoints=1", "train.use=last"]).train.keep_checkpoints == 1

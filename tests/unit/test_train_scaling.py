@@ -29,9 +29,9 @@ GIB = 1 << 30
 # batch_tokens = "auto"
 
 
-def fitted(free, *changes, peers=ALONE):
+def fitted(free, *changes, peers=ALONE, threads=1):
     config = load_config(None, overrides=["model.preset=small", *changes])
-    return batch_tokens_for(config, parameters=8_000_000, vocabulary=8000, free=free, peers=peers)
+    return batch_tokens_for(config, parameters=8_000_000, vocabulary=8000, free=free, peers=peers, threads=threads)
 
 
 @settings(deadline=None)
@@ -52,6 +52,7 @@ def test_what_takes_memory_makes_batches_smaller():
 def test_processes_share_the_memory_of_a_computer_and_add_that_of_others():
     alone = fitted(8 * GIB)
     assert fitted(8 * GIB, peers=Peers(0, 2, 0, 2)) <= alone
+    assert fitted(8 * GIB, threads=16) < alone
     assert fitted(8 * GIB, peers=Peers(0, 4, 0, 1)) >= 2 * alone
 
 
@@ -145,6 +146,19 @@ def test_a_batch_that_does_not_fit_is_named_with_the_setting_to_change(desk, mon
     assert "train.batch_tokens = 100" in caught.value.fix and "train.accumulate = 2" in caught.value.fix
 
 
+def test_a_single_pair_that_does_not_fit_is_to_be_left_out(desk, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(Objective, "forward", python_runs_out)
+    with pytest.raises(TrainingError, match="not enough memory for a batch of 1 pairs") as caught:
+        desk.run("run", train__batch_tokens=1)
+    assert "data.max_length below" in caught.value.fix
+
+
+def test_an_optimizer_that_does_not_fit_is_named_too(desk, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(torch.optim.Adam, "step", torch_runs_out)
+    with pytest.raises(TrainingError, match="not enough memory"):
+        desk.run("run")
+
+
 def test_other_faults_stay_what_they_are(desk, monkeypatch):  # noqa: F811
     monkeypatch.setattr(Objective, "forward", lambda *_: torch.zeros(2) @ torch.zeros(3))
     with pytest.raises(RuntimeError, match="size"):
@@ -220,10 +234,16 @@ def test_a_run_in_fp16_learns_and_goes_on_to_the_last_bit_with_its_scale(desk, a
     assert scales[0] == scales[1] and scales[0]["scale"] >= 1
 
 
-def test_gradients_that_overflow_fp16_cost_a_step_and_lower_the_scale(desk, any_precision, monkeypatch):  # noqa: F811
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_gradients_that_overflow_fp16_cost_a_step_and_lower_the_scale(
+    desk,  # noqa: F811
+    any_precision,
+    monkeypatch,
+    optimizer,
+):
     real = torch.amp.GradScaler
     monkeypatch.setattr(torch.amp, "GradScaler", lambda *given, **options: real(*given, init_scale=2.0**40, **options))
-    run = desk.run("run", train__precision="fp16")
+    run = desk.run("run", train__precision="fp16", train__optimizer=optimizer)
     assert json.loads(checkpoint(run, 4)["state.json"])["scaler"]["scale"] == 2.0**36
     folder = ModelFolder.open(run)
     torch.manual_seed(folder.config.train.seed)

@@ -14,8 +14,10 @@ from vitrail.data import BatchStream, Position, Prepared, prepare
 from vitrail.data.phrasebook import training_pairs
 from vitrail.errors import ConfigError, FolderError
 from vitrail.folder import ModelFolder
+from vitrail.storage import checksum
 from vitrail.train import average_checkpoints, train
 from vitrail.train.checkpoint import average_weights
+from vitrail.train.events import Silence
 from vitrail.train.objective import Objective
 from vitrail.train.validation import Validator
 
@@ -188,3 +190,108 @@ def test_subword_dropout_on_prepared_words_is_refused_by_name(desk):
     prepare(config.data, desk.folder / "words", seed=1)
     with pytest.raises(ConfigError, match=r"train\.subword_dropout cannot go with a vocabulary of kind 'word'"):
         desk.run("run", data__prepared=str(desk.folder / "words"), train__subword_dropout=0.1)
+
+
+# going on
+
+
+def notes_of(desk, name, **changes):
+    class Heard(Silence):
+        def __init__(self):
+            self.notes = []
+
+        def note(self, text):
+            self.notes.append(text)
+
+    heard = Heard()
+    train(desk.config(**changes), desk.folder / name, heard)
+    return heard.notes
+
+
+def state(run, step):
+    return json.loads(checkpoint(run, step)["state.json"])
+
+
+@pytest.mark.parametrize("change", [{"train__use": "last"}, {"train__loss_sentences": 7}], ids=str)
+def test_losses_of_two_different_things_are_not_compared(desk, change):
+    ema = {"train__ema": 0.9, "train__use": "ema"}
+    run = desk.run("run", **ema)
+    edited = state(run, 4) | {"best_loss": 0.001, "best_step": 2, "stale": 1}
+    folder = run / "checkpoints" / "step-000004"
+    (folder / "state.json").write_text(json.dumps(edited))
+    sums = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(sums | {"state.json": checksum(folder / "state.json")}))
+    assert not any("another way" in note for note in notes_of(desk, "run", **ema, train__max_steps=6))
+    assert state(run, 6)["best_loss"] == 0.001 and state(run, 6)["stale"] == 2
+    told = notes_of(desk, "run", **(ema | change), train__max_steps=8)
+    assert any("another way than before" in note for note in told)
+    assert state(run, 8)["best_loss"] > 0.001 and state(run, 8)["stale"] == 0
+
+
+def test_threads_may_change_and_it_is_said_each_time(desk):
+    desk.run("run")
+    for steps, threads in ((5, 2), (6, 1), (7, 2)):
+        told = notes_of(desk, "run", train__max_steps=steps, train__threads=threads)
+        assert any(f"goes on with {threads}" in note for note in told)
+    assert not any("goes on with" in note for note in notes_of(desk, "run", train__max_steps=8, train__threads=2))
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["altered", "removed"])
+def test_weights_that_were_harmed_are_made_again_from_the_checkpoints(desk, harm):
+    whole, run = desk.run("whole", train__max_steps=6), desk.run("run")
+    harm(run / "model.safetensors")
+    assert any("written again" in note for note in notes_of(desk, "run", train__max_steps=6))
+    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    assert ModelFolder.open(run).model()
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "probes.jsonl"])
+@pytest.mark.parametrize("lost", [3, 400])
+def test_a_file_of_lines_that_lost_its_end_is_cut_to_whole_lines(desk, name, lost):
+    run = desk.run("run")
+    path = run / name
+    path.write_bytes(path.read_bytes()[:-lost])
+    desk.run("run", train__max_steps=6)
+    assert all(json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def test_a_shard_that_was_damaged_is_not_learnt_from(desk):
+    run = desk.run("run")
+    shard = run / "data" / "train-0.tokens"
+    shard.write_bytes(bytes(reversed(shard.read_bytes())))
+    with pytest.raises(FolderError, match="checksum"):
+        desk.run("run", train__max_steps=6)
+
+
+@pytest.mark.parametrize("setting", [{"train__patience": 2}, {"train__use": "best"}], ids=str)
+def test_what_looks_at_a_validation_loss_needs_validation_data(desk, setting):
+    with pytest.raises(ConfigError, match="needs validation data, and there is none"):
+        desk.run("run", data__validation_pairs=None, **setting)
+
+
+def test_a_rate_that_never_stops_rising_is_said_to_be_so(desk):
+    assert any("rises for 4 steps" in note for note in notes_of(desk, "short", train__max_steps=3))
+    assert not any("rises" in note for note in notes_of(desk, "long", train__max_steps=5))
+
+
+def test_checkpoints_written_by_chance_are_not_averaged(desk):
+    often = {"train__checkpoint_minutes": 1e-9, "train__validate_every": 9}
+    desk.run("run", train__max_steps=3, **often)
+    assert average_checkpoints(desk.folder / "run", last=5, out=desk.folder / "newest")[1] == [2, 3]
+    desk.run("run", train__max_steps=5, **often)
+    (desk.folder / "run" / "checkpoints" / "step-000003").mkdir()  # as if it had been kept
+    assert average_checkpoints(desk.folder / "run", last=5, out=desk.folder / "mean")[1] == [2, 4, 5]
+
+
+@pytest.mark.parametrize("name", ["train-0.tokens", "train-0.index"])
+@pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["cut", "removed"])
+def test_data_that_goes_away_while_it_is_read_is_named(desk, name, harm):
+    """A mapping lives on when its file is removed, and ends the process without a word when it is cut."""
+    run = desk.run("run", train__max_steps=1)
+    prepared = Prepared.open(run / "data")
+    batches = BatchStream(prepared.train, prepared.weights, batch_tokens=200, seed=1).from_position(Position())
+    next(batches)
+    harm(run / "data" / name)
+    with pytest.raises(FolderError, match="cannot be read any more") as caught:
+        next(batches)
+    assert caught.value.where == str(run / "data" / name)

@@ -1,5 +1,7 @@
 """A batch in parts, a thread for each: the same gradient, and the same run whenever it is repeated."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -100,3 +102,12 @@ def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk):  # noqa: F811
     parted = desk.run("parted", **settings)
     for name in ("model.safetensors", "optimizer.safetensors", "random.safetensors"):
         assert checkpoint(whole, 4)[name] == checkpoint(parted, 4)[name], name
+
+
+def test_threads_work_on_one_core_and_leave_the_others_as_they_were():
+    before = torch.get_num_threads()
+    side_by_side = SideBySide(3)
+    assert [side_by_side.pool.submit(torch.get_num_threads).result() for _ in range(6)] == [1] * 6
+    assert torch.get_num_threads() == before
+    with ThreadPoolExecutor(1) as another:
+        assert another.submit(torch.get_num_threads).result() == before

@@ -101,7 +101,8 @@ def _run(arguments: list[str]) -> int:
             f"the system refuses: {error.strerror}", where=str(error.filename), fix="check the path and its permissions"
         ) from error
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # as torch says it
+        says_so = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's ways
+        if not isinstance(error, MemoryError) and not says_so:
             raise
         raise VitrailError(
             "there is not enough memory for this",

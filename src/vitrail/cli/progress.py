@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -90,9 +89,6 @@ class TrainingProgress(Progressing):
         self.say(f"step {event.step:,}: validation loss {event.loss:.3f}{bleu}{'  (best)' if event.is_best else ''}")
         for sample in event.samples:
             self.say(f"    {sample.source}\n      → {sample.translation}")
-
-    def saved(self, step: int, path: Path) -> None:
-        """Checkpoints come often, and the log has them: say nothing."""
 
 
 @contextmanager

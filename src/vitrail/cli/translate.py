@@ -40,7 +40,7 @@ def translate(
     max_extra: Annotated[int | None, typer.Option(help="How much longer than its source a translation may be.")] = None,
     prefix: Annotated[str, typer.Option(help="How every translation begins.")] = "",
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="For --sample: below 1 bolder, above 1 wilder.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="For --sample: below 1 safer, above 1 wilder.")] = None,
     top_k: Annotated[int | None, typer.Option(help="For --sample: draw from the k best only.")] = None,
     top_p: Annotated[float | None, typer.Option(help="For --sample: draw from the smallest set this probable.")] = None,
     seed: Annotated[int | None, typer.Option(help="For --sample.")] = None,

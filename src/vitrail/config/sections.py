@@ -267,6 +267,10 @@ class TrainConfig(Section):
             )
         if self.schedule != "paper" and self.peak_rate is None:
             raise ValueError(f"schedule = '{self.schedule}' needs peak_rate|for example peak_rate = 0.001")
+        if self.schedule == "cosine" and self.max_epochs is not None:
+            raise ValueError(
+                "max_epochs cannot go with schedule = 'cosine'|the cosine ends at max_steps: set that instead"
+            )
         if self.schedule in ("paper", "inverse_sqrt") and self.warmup_steps == 0:
             raise ValueError(f"schedule = '{self.schedule}' needs warmup_steps of 1 or more|the paper's is 4000")
         if self.weight_decay and self.optimizer == "adam":
@@ -275,7 +279,7 @@ class TrainConfig(Section):
             )
         if self.use == "ema" and self.ema is None:
             raise ValueError("use = 'ema' needs ema|for example ema = 0.999, or use = 'average'")
-        if self.average > self.keep_checkpoints:
+        if self.use == "average" and self.average > self.keep_checkpoints:
             raise ValueError(
                 f"average = {self.average} needs as many checkpoints, but keep_checkpoints = {self.keep_checkpoints}"
                 f"|set keep_checkpoints = {self.average} or more"

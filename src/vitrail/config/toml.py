@@ -25,6 +25,7 @@ def load_config(
     """
     table = read_toml(path) if path is not None else {}
     where = str(path) if path is not None else "the command line"
+    changed: dict[str, str] = {}  # which change a key came from
     for key, value in (given or {}).items():
         _put(table, key, value)
     for change in overrides:
@@ -34,11 +35,12 @@ def load_config(
                 f"cannot read the change '{change}'", where="--set", fix="write it as section.key=value, train.seed=2"
             )
         _put(table, key.strip(), _value(text.strip()))
-    return parse_config(table, where=where)
+        changed[key.strip()] = f"--set {change}"
+    return parse_config(table, where=where, changed=changed)
 
 
-def parse_config(table: dict[str, Any], *, where: str) -> Config:
-    """Settings from a table read out of `where`."""
+def parse_config(table: dict[str, Any], *, where: str, changed: Mapping[str, str] | None = None) -> Config:
+    """Settings from a table read out of `where`; those that were changed since came from elsewhere."""
     written_by = table.get("vitrail")
     if isinstance(written_by, dict):
         if not isinstance(written_by.get("format"), int) or written_by["format"] > FORMAT:
@@ -51,7 +53,7 @@ def parse_config(table: dict[str, Any], *, where: str) -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        _explain(error, where)
+        _explain(error, where, changed or {})
 
 
 def dump_config(config: Config, *, version: str) -> str:
@@ -90,11 +92,12 @@ def _value(text: str) -> Any:
         return text
 
 
-def _explain(error: ValidationError, where: str) -> NoReturn:
+def _explain(error: ValidationError, where: str, changed: Mapping[str, str]) -> NoReturn:
     """Turn the first thing that is wrong into what, where and how to fix it."""
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
     place = f"{where}, [{'.'.join(path[:-1])}]" if len(path) > 1 else where
+    place = changed.get(".".join(path[:2]), place)
     if first["type"] == "extra_forbidden":
         known = _keys_at(path[:-1])
         fix = did_you_mean(path[-1], known) or f"known here: {', '.join(known)}"

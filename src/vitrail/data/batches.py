@@ -182,6 +182,7 @@ class BatchStream:
         """For each shard that has some of the pairs: which of them, and their numbers in the shard."""
         shard_N = np.searchsorted(self._starts, numbers, side="right") - 1
         for number in np.unique(shard_N):
+            self._shards[number].check_size()
             chosen = np.flatnonzero(shard_N == number)
             yield self._shards[number], chosen, numbers[chosen].astype(np.int64) - self._starts[number]
 

@@ -56,17 +56,32 @@ class Shard:
         try:
             return np.memmap(path, dtype=kind, mode="r")
         except (OSError, ValueError) as error:
-            raise FolderError(
-                f"the prepared data cannot be read any more: {getattr(error, 'strerror', None) or error}",
-                where=str(path),
-                fix="put the file back, and run the same command again",
-            ) from error
+            raise _gone(path, getattr(error, "strerror", None) or str(error)) from error
+
+    def check_size(self) -> None:
+        """Refuse to read on where a file was removed or cut: the system ends whoever reads a mapping beyond its end."""
+        for mapped, name in ((self.index, f"{self.name}.index"), (self.tokens, f"{self.name}.tokens")):
+            path = self.folder / name
+            try:
+                size = path.stat().st_size
+            except OSError as error:
+                raise _gone(path, error.strerror or str(error)) from error
+            if size < mapped.nbytes:
+                raise _gone(path, f"it had {mapped.nbytes:,} bytes and has {size:,}")
 
     def rows(self, pair: int) -> tuple[list[int], list[int]]:
         """The source and the target row of one pair."""
         record = self.index[pair]
         start, middle = int(record["start"]), int(record["start"]) + int(record["source"])
         return self.tokens[start:middle].tolist(), self.tokens[middle : middle + int(record["target"])].tolist()
+
+
+def _gone(path: Path, reason: str) -> FolderError:
+    return FolderError(
+        f"the prepared data cannot be read any more: {reason}",
+        where=str(path),
+        fix="put the file back, and run the same command again",
+    )
 
 
 class ShardWriter:

@@ -19,7 +19,7 @@ from vitrail.text.words import WordVocabulary
 VocabularyKind = Literal["bpe", "unigram", "word"]
 
 DESCRIPTION = "tokenizer.json"
-_TO = "the target language (to)"
+_TO = "the target language (--to, in Python to=)"
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,13 @@ from vitrail.train.lock import sole_writer
 
 
 def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path, list[int]]:
-    """Write the mean of a run's newest checkpoints into `out`, or over the run's own weights."""
+    """Write the mean of a run's newest checkpoints into `out`, or over the run's own weights.
+
+    As in training, those that were written by chance, on Ctrl-C or by the clock, do not count, but for the newest.
+    """
     folder = ModelFolder.open(run)
-    steps = list_steps(run)[-last:]
+    known = list_steps(run)
+    steps = [step for step in known if step % folder.config.train.checkpoint_every == 0 or step == known[-1]][-last:]
     if not steps:
         raise FolderError(
             "this run has no checkpoints", where=str(run), fix="let the training go on, or give another run"

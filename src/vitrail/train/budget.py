@@ -3,6 +3,7 @@
 A step keeps, as numbers of four bytes:
   fixed      parameters × (weights, gradients, 2 for Adam, 1 for a moving average, 1 for peers' gradients)
              + 4 × 512 × vocabulary: the logits, of which never more are held (objective.py)
+             and for each thread beyond the first, which has rows of its own, its gradients and logits once more
   per token  encoder_layers × (18 d_model + 2 d_ff) + decoder_layers × (26 d_model + 2 d_ff),
              and where attention weights are kept, 16 × heads × the longest row for each attention
 R-Drop sees every token twice, and subword dropout makes rows longer, by about twice its share at the most.
@@ -32,13 +33,16 @@ NUMBER = 4  # bytes
 _NO_MEMORY = ("not enough memory", "can't allocate memory")
 
 
-def batch_tokens_for(config: Config, *, parameters: int, vocabulary: int, free: int | None, peers: Peers) -> int:
+def batch_tokens_for(
+    config: Config, *, parameters: int, vocabulary: int, free: int | None, peers: Peers, threads: int = 1
+) -> int:
     """The largest power of two, within bounds, whose batches fit into half of the free memory of each computer."""
     if free is None:
         return UNKNOWN
     looks = 2 if config.train.r_drop else 1
     copies = 4 + (config.train.ema is not None) + (peers.count > 1)
-    fixed = NUMBER * (copies * parameters + 4 * looks * ROWS * vocabulary)
+    logits = 4 * looks * ROWS * vocabulary
+    fixed = NUMBER * (copies * parameters + logits + (threads - 1) * (parameters + logits))
     longer = 1 + 2 * config.train.subword_dropout
     per_token = NUMBER * looks * longer * _kept(config.model, longest=config.data.max_length + 2)
     tokens_here = (free / 2 - peers.local_count * fixed) / per_token  # of all processes on this computer
@@ -107,9 +111,14 @@ def explained_shortage(batches: Sequence[Batch], config: TrainConfig, origin: st
         pairs, source, target = largest.pairs, largest.source_BS.shape[1], largest.target_BT.shape[1]
         budget = config.batch_tokens
         half = max(1, budget // 2) if budget != "auto" else budget
+        other = (
+            f"train.batch_tokens = {half} and train.accumulate = {2 * config.accumulate}, which learns the same in "
+            "more and smaller parts"
+            if pairs > 1
+            else f"a data.max_length below {max(source, target)}, which leaves such pairs out, or a smaller model"
+        )
         raise TrainingError(
             f"there is not enough memory for a batch of {pairs} pairs, {source} and {target} tokens long",
             where=origin,
-            fix=f"free some memory and run the same command again; or choose another --out, with train.batch_tokens = "
-            f"{half} and train.accumulate = {2 * config.accumulate}, which learns the same in more and smaller parts",
+            fix=f"free some memory and run the same command again; or choose another --out, with {other}",
         ) from error

@@ -49,6 +49,7 @@ class RunState:
     best_loss: float | None = None
     best_step: int | None = None
     stale: int = 0  # validations since the best one
+    judged: str = ""  # what those losses were of: records.what_is_judged
     threads: int = 0
     processes: int = 1
     device: str = "cpu"

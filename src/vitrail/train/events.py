@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 
@@ -55,9 +54,6 @@ class Listener(Protocol):
     def validated(self, event: Validated) -> None:
         """The validation data was looked at."""
 
-    def saved(self, step: int, path: Path) -> None:
-        """A checkpoint is complete."""
-
 
 class Silence:
     """The listener of a run that nobody watches."""
@@ -72,7 +68,4 @@ class Silence:
         """Say nothing."""
 
     def validated(self, event: Validated) -> None:
-        """Say nothing."""
-
-    def saved(self, step: int, path: Path) -> None:
         """Say nothing."""

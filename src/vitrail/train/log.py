@@ -6,13 +6,12 @@ Whatever depends on the clock stands under "clock", so that two runs of the same
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from vitrail.errors import FolderError
-from vitrail.storage import explained
+from vitrail.storage import cut_back, explained, flush
 from vitrail.train.tensorboard import Curves
 
 LOG = "log.jsonl"
@@ -21,12 +20,12 @@ LOG = "log.jsonl"
 class Log:
     """An append-only log that can go back to where it stood at a checkpoint."""
 
-    def __init__(self, path: Path, *, keep_bytes: int = 0) -> None:
+    def __init__(self, path: Path, *, keep_bytes: int = 0, after_step: int = 0) -> None:
         self.path = path
         with explained(path):
-            self.curves = Curves(path.parent)
+            self.curves = Curves(path.parent, after_step=after_step)
             path.touch()
-            os.truncate(path, min(keep_bytes, path.stat().st_size))
+        cut_back(path, keep_bytes)
 
     def write(self, event: str, values: dict[str, Any], clock: dict[str, float] | None = None) -> None:
         """Append one event."""
@@ -37,8 +36,10 @@ class Log:
             self.curves.add(event, values)
 
     def size(self) -> int:
-        """How many bytes there are: what a checkpoint remembers."""
-        return self.path.stat().st_size
+        """How many bytes there are, on the disk for certain: what a checkpoint remembers."""
+        with explained(self.path):
+            flush(self.path)
+            return self.path.stat().st_size
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

@@ -97,7 +97,8 @@ class Trainer:
             self._refuse(f"the gradient's norm is {norm} at step {step}")
         rate = self.rate(step)
         set_rate(optimizer, rate)
-        scaler.step(optimizer)  # fp16 alone: without effect where the norm is not finite, and scaled down from there on
+        with explained_shortage(self.newest, self.config, origin):
+            scaler.step(optimizer)  # fp16 alone: without effect where the norm is not finite, then scaled down
         scaler.update()
         if self.learner.average is not None:
             self.learner.average.follow(self.learner.model, step)

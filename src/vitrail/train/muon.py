@@ -33,6 +33,9 @@ class Muon(torch.optim.AdamW):
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         """Move the matrices here, then let AdamW, which skips what has no gradient, move the others."""
+        overflowed = getattr(self, "found_inf", None)  # how fp16's scaler says so; AdamW heeds it by itself
+        if overflowed is not None and overflowed.item():
+            return None
         group = self.param_groups[0]
         for matrices in _by_shape(group["params"]):
             moves = orthogonal(torch.stack([self._with_momentum(matrix) for matrix in matrices]))

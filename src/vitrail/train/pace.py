@@ -14,7 +14,8 @@ class Pace:
     def __init__(self, steps_left: int) -> None:
         self.steps_left = steps_left
         self.steps = self.tokens = 0
-        self.began = self.saved = time.monotonic()
+        self.began = self.saved = self.stepped = time.monotonic()
+        self.longest_step = 0.0  # seconds from one step to the next, with all that was done between them
         self.spent = {"validation": 0.0, "checkpoints": 0.0}  # seconds that went into other things than steps
 
     @contextmanager
@@ -29,6 +30,9 @@ class Pace:
 
     def add(self, tokens: int) -> None:
         """Count one more step."""
+        now = time.monotonic()
+        self.longest_step = max(self.longest_step, now - self.stepped)
+        self.stepped = now
         self.steps += 1
         self.tokens += tokens
         self.steps_left = max(0, self.steps_left - 1)

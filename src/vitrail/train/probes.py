@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
@@ -15,7 +14,7 @@ import numpy as np
 from vitrail.config import DecodeConfig, TrainConfig
 from vitrail.data import ValidationSet
 from vitrail.errors import TextError, TrainingError
-from vitrail.storage import explained
+from vitrail.storage import cut_back, explained, flush
 from vitrail.text import Tokenizers
 from vitrail.trace.format import Array, encode_array
 from vitrail.trace.probes import FORMAT, PROBES, log_sum
@@ -46,9 +45,8 @@ class ProbeLog:
     def __init__(self, run: Path, config: TrainConfig, *, keep_bytes: int = 0) -> None:
         self.path, self.config = run / PROBES, config
         self.newest = -1  # the step that was written last
-        with explained(self.path):
-            if self.path.exists():
-                os.truncate(self.path, min(keep_bytes, self.path.stat().st_size))
+        if self.path.exists():
+            cut_back(self.path, keep_bytes)
 
     def begin(self, translator: Translator, sets: Sequence[ValidationSet]) -> None:
         """Choose the sentences. A file that asked others, before the settings changed, begins anew."""
@@ -85,8 +83,12 @@ class ProbeLog:
         self.newest = step
 
     def size(self) -> int:
-        """How many bytes there are: what a checkpoint remembers."""
-        return self.path.stat().st_size if self.path.exists() else 0
+        """How many bytes there are, on the disk for certain: what a checkpoint remembers."""
+        if not self.path.exists():
+            return 0
+        with explained(self.path):
+            flush(self.path)
+            return self.path.stat().st_size
 
 
 def choose_probes(tokenizers: Tokenizers, config: TrainConfig, sets: Sequence[ValidationSet]) -> tuple[Probe, ...]:

@@ -16,7 +16,6 @@ from vitrail.train.checkpoint import (
     EMA,
     RunState,
     average_weights,
-    checkpoint_path,
     list_steps,
     remove_old,
     save_checkpoint,
@@ -175,7 +174,6 @@ class Records:
         if state.step not in list_steps(self.folder.path):
             state = replace(state, log_bytes=self.log.size(), probe_bytes=self.probes.size())
             save_checkpoint(self.folder.path, self.learner, state)
-            self.listener.saved(state.step, checkpoint_path(self.folder.path, state.step))
         return state
 
     def _remove_old(self, state: RunState) -> None:
@@ -201,8 +199,9 @@ class Records:
         return step % self.config.checkpoint_every == 0
 
     def _is_late(self) -> bool:
-        """Whether too much would be lost. Such a checkpoint is for that alone: it joins no average."""
-        return self.pace.unsaved_seconds >= self.config.checkpoint_minutes * 60
+        """Whether too much would be lost by the next chance to save. Such a checkpoint joins no average."""
+        most = self.config.checkpoint_minutes * 60
+        return self.pace.unsaved_seconds + min(self.pace.longest_step, most / 2) >= most
 
     def _refuse_broken_weights(self, state: RunState, origin: str) -> None:
         """Weights that are not numbers are never saved."""
@@ -210,6 +209,12 @@ class Records:
         if broken is not None:
             what = f"step {state.step} made weights that are not numbers ({broken})"
             raise gone_wrong(what, self.folder, origin)
+
+
+def what_is_judged(config: TrainConfig) -> str:
+    """What validation losses are of: those of two different things cannot be compared."""
+    weights = "moving average" if config.use == "ema" else "weights"
+    return f"{weights}, {config.loss_sentences} sentences"
 
 
 def why_over(config: TrainConfig, state: RunState) -> str | None:

@@ -8,6 +8,7 @@ from vitrail.config import Config
 from vitrail.errors import TrainingError
 
 # How often to look and to save, how long to go on, and everything about translating: none of it touches the weights.
+# Threads and device do in their last bits; whoever changes them is told.
 MAY_CHANGE = {
     "train.max_steps",
     "train.max_epochs",
@@ -25,17 +26,18 @@ MAY_CHANGE = {
     "train.probes",
     "train.probe_sentences",
     "train.probe_every",
+    "train.threads",
     "train.device",
 }
 
 
 def check_same_run(stored: Config, given: Config, *, where: str) -> None:
     """Refuse to go on with settings that would change the run; name each of them, with both values."""
-    fixed = set(MAY_CHANGE)
+    may_change = set(MAY_CHANGE)
     if stored.train.schedule == "cosine":
-        fixed -= {"train.max_steps"}  # the cosine ends at max_steps: another end is another rate at every step
+        may_change -= {"train.max_steps"}  # the cosine ends at max_steps: another end is another rate at every step
     old, new = _flat(stored), _flat(given)
-    changed = [key for key in old if old[key] != new[key] and key not in fixed and not key.startswith("decode.")]
+    changed = [key for key in old if old[key] != new[key] and key not in may_change and not key.startswith("decode.")]
     if changed:
         lines = ", ".join(f"{key} was {old[key]!r}, now {new[key]!r}" for key in changed)
         raise TrainingError(

@@ -12,7 +12,7 @@ import torch
 from vitrail.config import Config
 from vitrail.data import Prepared, prepare
 from vitrail.errors import ConfigError, DataError, FolderError, TrainingError
-from vitrail.folder import CONFIG, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, read_manifest
+from vitrail.folder import CONFIG, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, drop_damaged_weights, read_manifest
 from vitrail.storage import checksum, remove_folder
 from vitrail.trace.probes import PROBES
 from vitrail.train.budget import batch_tokens_for, free_memory
@@ -27,7 +27,7 @@ from vitrail.train.loop import Outcome, Trainer
 from vitrail.train.optimizer import make_optimizer
 from vitrail.train.peers import Peers, joined
 from vitrail.train.probes import ProbeLog
-from vitrail.train.records import Records
+from vitrail.train.records import Records, what_is_judged
 from vitrail.train.resume import check_same_run
 from vitrail.train.stop import stop_on_signals
 from vitrail.train.tensorboard import FOLDER as TENSORBOARD
@@ -63,11 +63,19 @@ def _open(
 ) -> tuple[ModelFolder, Prepared]:
     """The run's folder and data, made now or found."""
     if _holds_a_run(out):
-        folder = _reopen(config, out)
+        folder = _reopen(config, out, listener)
         prepared = Prepared.open(_data_folder(config, out))
         _refuse_other_vocabulary(folder, prepared)
+        prepared.check()
+        _refuse_unmeasured(config, prepared)
         return folder, prepared
     prepared = _prepare(config, out, listener)
+    _refuse_unmeasured(config, prepared)
+    if config.train.warmup_steps >= config.train.max_steps:
+        rise, end = config.train.warmup_steps, config.train.max_steps
+        listener.note(
+            f"the learning rate rises for {rise:,} steps, but the run ends after {end:,} (train.warmup_steps)"
+        )
     remove_folder(out / TOKENIZER)
     folder = ModelFolder.create(out, config, prepared.tokenizers)
     if config.train.batch_tokens == "auto":
@@ -78,6 +86,7 @@ def _open(
 
 def _with_budget(folder: ModelFolder, device: torch.device, peers: Peers) -> ModelFolder:
     """The folder with the number of tokens that `batch_tokens = "auto"` comes to, so that it stays the same later."""
+    threads = folder.config.train.threads or torch.get_num_threads()
     with torch.device("meta"):
         parameters = sum(parameter.numel() for parameter in folder.new_model().parameters())
     found = batch_tokens_for(
@@ -86,6 +95,7 @@ def _with_budget(folder: ModelFolder, device: torch.device, peers: Peers) -> Mod
         vocabulary=folder.tokenizers.target.size,
         free=free_memory(device),
         peers=peers,
+        threads=threads if peers.count == 1 and device.type == "cpu" else 1,
     )
     config = _with_batch_tokens(folder.config, found)
     folder.write_config(config)
@@ -111,7 +121,11 @@ def _trainer(
         device=device,
     )
     state = RunState(
-        threads=torch.get_num_threads(), processes=peers.count, device=device.type, data=prepared.contents()
+        threads=torch.get_num_threads(),
+        processes=peers.count,
+        device=device.type,
+        data=prepared.contents(),
+        judged=what_is_judged(config),
     )
     newest = peers.lead(lambda: max(list_steps(folder.path), default=None))
     if newest is not None:
@@ -120,9 +134,10 @@ def _trainer(
         if peers.leads:
             listener.note(f"going on from step {state.step:,}")
             _tell_what_changed(state, began, listener)
+        state = _as_it_goes_on(state, began)
     records = None
     if peers.leads:
-        log = Log(folder.path / LOG, keep_bytes=state.log_bytes)
+        log = Log(folder.path / LOG, keep_bytes=state.log_bytes, after_step=state.step)
         if newest is None:
             count = sum(parameter.numel() for parameter in model.parameters())
             log.write("start", {"parameters": count, "pairs": sum(len(shard) for shard in prepared.train)})
@@ -144,8 +159,24 @@ def _tell_what_changed(before: RunState, now: RunState, listener: Listener) -> N
                 f"the run began with {had} and goes on with {has}: it will be as good, but not the same to the last bit"
             )
 
+    if _is_judged_otherwise(before, now):
+        listener.note("the validation loss is measured in another way than before: the best so far is forgotten")
 
-def _reopen(config: Config, out: Path) -> ModelFolder:
+
+def _as_it_goes_on(before: RunState, now: RunState) -> RunState:
+    """A state with what changed since. Losses that cannot be compared are not."""
+    if _is_judged_otherwise(before, now):
+        before = replace(before, best_loss=None, best_step=None, stale=0)
+    return replace(before, threads=now.threads, processes=now.processes, device=now.device, judged=now.judged)
+
+
+def _is_judged_otherwise(before: RunState, now: RunState) -> bool:
+    return before.judged not in ("", now.judged)  # "": of a time when it was not written down
+
+
+def _reopen(config: Config, out: Path, listener: Listener) -> ModelFolder:
+    if list_steps(out) and drop_damaged_weights(out):
+        listener.note(f"{WEIGHTS} was missing or damaged: it is written again with the next checkpoint")
     folder = ModelFolder.open(out)
     if not list_steps(out):
         raise TrainingError(
@@ -170,6 +201,7 @@ def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
         )
     if config.data.prepared is not None:
         prepared = Prepared.open(Path(config.data.prepared))
+        prepared.check()
         if prepared.tokenizers.joint != config.data.joint:
             has = "one vocabulary for both sides" if prepared.tokenizers.joint else "a vocabulary for each side"
             raise ConfigError(
@@ -191,6 +223,19 @@ def _data_folder(config: Config, out: Path) -> Path:
 def _holds_a_run(out: Path) -> bool:
     """Whether something was learnt already. What ended before that begins anew, with other settings if need be."""
     return (out / MANIFEST).exists() and ((out / WEIGHTS).exists() or bool(list_steps(out)))
+
+
+def _refuse_unmeasured(config: Config, prepared: Prepared) -> None:
+    """Settings that look at the validation loss need one."""
+    needing = [
+        name for name, needs in (("patience", config.train.patience), ("use", config.train.use == "best")) if needs
+    ]
+    if needing and not prepared.validation:
+        raise ConfigError(
+            f"train.{needing[0]} = {getattr(config.train, needing[0])!r} needs validation data, and there is none",
+            where="[data]",
+            fix="give --validation-source and --validation-target, or leave it out",
+        )
 
 
 def _refuse_other_vocabulary(folder: ModelFolder, prepared: Prepared) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import torch
 from torch import Tensor
@@ -27,10 +28,13 @@ class SideBySide:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self.pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+        before, together = torch.get_num_threads(), Barrier(threads)
+        self.pool = ThreadPoolExecutor(threads, initializer=_on_one_core)
+        list(self.pool.map(lambda _: together.wait(), range(threads)))  # all of them have begun
+        torch.set_num_threads(before)  # they have changed it for every thread that comes after them
 
     def parts(self, batch: Batch) -> int:
-        """Into how many parts a batch is worth splitting. It follows from the batch alone: runs are repeatable."""
+        """Into how many parts a batch is worth splitting: always the same number for a batch and so many threads."""
         return min(self.threads, batch.pairs, max(1, batch.target_BT.size // SMALLEST))
 
     def gradient(
@@ -51,3 +55,8 @@ class SideBySide:
             for total, gradient in zip(first, gradients, strict=True):
                 total.add_(gradient)
         return loss_sum, list(first)
+
+
+def _on_one_core() -> None:
+    torch.set_num_threads(1)
+    torch.get_num_threads()  # a thread takes over the number of all when it is first asked: now, not later

@@ -12,13 +12,14 @@ FOLDER = "tensorboard"
 class Curves:
     """Writes the numbers of events as curves; does nothing where TensorBoard is not installed."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, *, after_step: int = 0) -> None:
         self.writer: Any = None
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             return
-        self.writer = SummaryWriter(str(run / FOLDER))
+        # What was written of later steps, before the run was stopped, is not shown any more.
+        self.writer = SummaryWriter(str(run / FOLDER), purge_step=after_step + 1)
 
     def add(self, event: str, values: dict[str, Any]) -> None:
         """Add an event's numbers."""
