@@ -99,7 +99,10 @@ WRONG = {
     "a number that is none": (lambda p: ["translate", p.model, "--beam-size", "many"], ["--beam-size", "integer"]),
     "text and a file": (lambda p: ["translate", p.model, "merci", "--input", p.source], ["TEXT and --input"]),
     # settings
-    "an unknown key": (lambda p: p.train("model.num_head=2"), ["num_head", "--set model.num_head=2", "did you mean 'heads'"]),
+    "an unknown key": (
+        lambda p: p.train("model.num_head=2"),
+        ["num_head", "--set model.num_head=2", "did you mean 'heads'"],
+    ),
     "an unknown key in a file": (lambda p: recipe(p, "[train]\nstep = 2"), ["recipe.toml, [train]", "'step'"]),
     "an unknown section": (lambda p: p.train("modle.heads=2"), ["modle", "did you mean 'model'"]),
     "a wrong type": (lambda p: p.train("model.d_model=wide"), ["'d_model' is 'wide'", "integer", "recipe.toml"]),
