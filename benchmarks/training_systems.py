@@ -87,7 +87,7 @@ class VitrailEverywhere(Vitrail):
 
 
 class Plain(System):
-    """A loop around torch.nn.Transformer, as tutorials write it."""
+    """A loop around torch.nn.Transformer, as tutorials write it: it drops attention weights and hidden values, too."""
 
     def __init__(self, size: str) -> None:
         super().__init__(PlainModel(size))
@@ -104,8 +104,20 @@ class Plain(System):
         )
 
 
+class PlainPaper(Plain):
+    """The same with dropout where the paper has it: none on attention weights, none on hidden values."""
+
+    def __init__(self, size: str) -> None:
+        super().__init__(size)
+        for layer in self.model.modules():
+            if isinstance(layer, nn.MultiheadAttention):
+                layer.dropout = 0.0
+            if isinstance(layer, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+                layer.dropout = nn.Identity()  # type: ignore[assignment]
+
+
 class Compiled(Plain):
-    """The same, compiled."""
+    """torch's with its own dropout, compiled."""
 
     def __init__(self, size: str) -> None:
         super().__init__(size)
@@ -151,7 +163,7 @@ class PlainModel(nn.Module):
 
 
 class Marian(System):
-    """Hugging Face's MarianMTModel."""
+    """Hugging Face's MarianMTModel, whose own settings have dropout where the paper has it."""
 
     def __init__(self, size: str) -> None:
         from transformers import MarianConfig, MarianMTModel
@@ -167,8 +179,6 @@ class Marian(System):
             encoder_ffn_dim=int(shape["d_ff"]),
             decoder_ffn_dim=int(shape["d_ff"]),
             dropout=DROPOUT,
-            attention_dropout=DROPOUT,
-            activation_dropout=DROPOUT,
             max_position_embeddings=512,
             pad_token_id=PAD,
             decoder_start_token_id=BOS,
@@ -194,6 +204,7 @@ SYSTEMS: dict[str, type[System]] = {
     "vitrail": Vitrail,
     "vitrail, dropout everywhere": VitrailEverywhere,
     "torch.nn.Transformer": Plain,
+    "torch.nn.Transformer, the paper's dropout": PlainPaper,
     "torch.nn.Transformer, compiled": Compiled,
     "MarianMTModel": Marian,
 }  # fmt: skip
