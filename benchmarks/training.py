@@ -5,9 +5,9 @@
 Every system lives in a process of its own. They take turns in short rounds, one at a time, because the machine's speed
 drifts; what counts is the median over the rounds of the ratio to Vitrail in the same round. In every round the peak of
 a matrix multiplication is measured too: utilisation is the arithmetic that the model needs, padding not counted,
-divided by that peak. The paper drops out on embeddings and on what sub-layers add, and so do Vitrail and Marian by their
-own settings; torch's layers drop attention weights and hidden values as well. There are rows for both, so that like can
-be compared with like. Marian needs `pip install -e ".[benchmarks]"`; without it, it is left out.
+divided by that peak. The paper drops out on embeddings and on what sub-layers add, and so do Vitrail and Marian by
+their own settings; torch's layers drop attention weights and hidden values as well. There are rows for both, so that
+like can be compared with like. Marian needs `pip install -e ".[benchmarks]"`; without it, it is left out.
 """
 
 from __future__ import annotations
