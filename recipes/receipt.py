@@ -5,7 +5,8 @@
 The receipt, `multi30k-en-de.receipt.json`, holds the data's hashes, the settings, versions, the machine, the minutes,
 the curve on the validation set, and every evaluation on a test set that was ever made for the recipe: those of models
 that another version of it had, under "earlier". Test sets are in tests.toml. A run that was stopped goes on; one that
-is finished is only evaluated.
+is finished is only evaluated. With `--no-tests` nothing is evaluated yet: [decode] can be chosen on the validation set
+first, and the same command without it does the rest.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def main() -> None:
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
     parser.add_argument("--tests", type=Path, default=TESTS, help="which test sets belong to which recipe")
+    parser.add_argument("--no-tests", action="store_true", help="train, and leave the test sets alone")
     options = parser.parse_args()
     config = load_config(options.recipe, given={}, overrides=[])
     tests = tests_of(options)
@@ -50,7 +52,8 @@ def main() -> None:
     done = subprocess.run([sys.executable, "-m", "vitrail", "train", options.recipe, "--out", options.out], check=False)
     if done.returncode:
         sys.exit(done.returncode)  # it has said why
-    same, earlier = split(known, checksum(options.out / "model.safetensors"))
+    weights = checksum(options.out / "model.safetensors")
+    same, earlier = split(known, weights)
     found = {
         "recipe": options.recipe.name,
         "settings": config.model_dump(mode="json", exclude_none=True),
@@ -59,7 +62,8 @@ def main() -> None:
         | {name: version(name) for name in LIBRARIES},
         "machine": machine(),
         "training": training(options.out, same),
-        "tests": [*same.get("tests", []), *evaluate(tests, options.out)],
+        "weights": weights,
+        "tests": [*same.get("tests", []), *([] if options.no_tests else evaluate(tests, options.out, weights))],
         "earlier": earlier,
     }
     write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
@@ -69,7 +73,7 @@ def main() -> None:
 def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What a receipt knows of the model with these weights, and what it knows of those before it."""
     earlier = known.get("earlier", [])
-    if not known or any(test["weights"] == weights for test in known["tests"]):
+    if not known or weights in (known.get("weights"), *(test["weights"] for test in known["tests"])):
         return known, earlier
     return {}, [*earlier, {part: known[part] for part in ("settings", "versions", "machine", "training", "tests")}]
 
@@ -134,7 +138,7 @@ def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
     return known[options.recipe.stem]
 
 
-def evaluate(tests: list[dict[str, str]], out: Path) -> list[dict[str, Any]]:
+def evaluate(tests: list[dict[str, str]], out: Path, weights: str) -> list[dict[str, Any]]:
     """Test sets, translated with the model's own settings."""
     found = []
     translator = vitrail.load(out)
@@ -143,7 +147,6 @@ def evaluate(tests: list[dict[str, str]], out: Path) -> list[dict[str, Any]]:
         translations = [done.text for done in translator.translate(sources, to=test.get("to"))]
         report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
         print(report)
-        weights = checksum(out / "model.safetensors")
         found.append({"date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}", **test, "weights": weights, **report.to_dict()})
     return found
 

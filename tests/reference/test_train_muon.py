@@ -28,6 +28,13 @@ def test_directions_of_a_hundredth_or_more_end_near_one():
     assert (values < 1.25).all()
 
 
+def test_rounds_in_half_precision_go_almost_the_same_way():
+    matrices = torch.randn(3, 16, 24, generator=torch.manual_seed(1))
+    exact, rounded = orthogonal(matrices), orthogonal(matrices, torch.bfloat16)
+    assert rounded.dtype == torch.float32
+    assert (rounded - exact).norm() < 0.05 * exact.norm()
+
+
 @pytest.mark.parametrize("shape", [(8, 8), (8, 20), (20, 8)])
 def test_steps_are_those_of_torchs_own(shape):
     torch.manual_seed(1)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vitrail.config import ModelConfig
 from vitrail.model import Transformer
-from vitrail.model.attention import DotProduct, KeysValues
+from vitrail.model.attention import VECTOR, DotProduct, KeysValues
 from vitrail.model.dropout import Dropout
 from vitrail.model.feed_forward import FeedForward
 from vitrail.model.relative import RelativeDotProduct
@@ -49,6 +49,33 @@ def test_a_row_that_sees_nothing_gathers_nothing_and_its_gradient_is_finite(
     for gradient in torch.autograd.grad(z.square().sum(), (q, k, v)):
         assert gradient.isfinite().all()
         assert torch.equal(gradient[1], torch.zeros_like(gradient[1]))
+
+
+@pytest.mark.parametrize("kv_heads", [4, 2])
+@pytest.mark.parametrize("sees", ["everything", "words", "the past"])
+@pytest.mark.parametrize("keys", [1, 7, VECTOR - 1, VECTOR, 20])
+def test_every_way_to_attend_is_the_one_step_by_step(keys: int, sees: str, kv_heads: int) -> None:
+    torch.manual_seed(keys)
+    inputs = [torch.randn(3, heads, keys, 6, requires_grad=True) for heads in (4, kv_heads, kv_heads)]
+    visible = {
+        "everything": None,
+        "words": (torch.arange(keys) < torch.tensor([[1], [keys], [keys // 2 + 1]]))[:, None, None],
+        "the past": torch.ones(1, 1, keys, keys, dtype=torch.bool).tril(),
+    }[sees]
+
+    def gather(tap: Tap, bits: torch.dtype) -> tuple[Tensor, ...]:
+        with torch.autocast("cpu", enabled=bits != torch.float32):
+            q, k, v = (x.to(bits) for x in inputs)
+            z = DotProduct()(q, KeysValues(k, v), visible, tap=tap)
+        return z, *torch.autograd.grad((z * torch.arange(6.0)).sum(), inputs)
+
+    wanted = gather(Tap(lambda _name, _value: None), torch.float32)
+    for found, value in zip(gather(NO_TAP, torch.float32), wanted, strict=True):
+        torch.testing.assert_close(found, value, rtol=1e-4, atol=1e-5)
+    z, *gradients = gather(NO_TAP, torch.bfloat16)  # attends in float32, to what was rounded
+    for found, value in zip((z, *gradients), wanted, strict=True):
+        torch.testing.assert_close(found, value, rtol=0.05, atol=0.15)
+    assert z.dtype == torch.float32
 
 
 @pytest.mark.parametrize("dot_product", [DotProduct(), RelativeDotProduct(6, 2)], ids=["plain", "relative"])

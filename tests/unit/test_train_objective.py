@@ -43,6 +43,22 @@ def test_loss_and_gradients_are_those_of_the_plain_path(small_model, batch, monk
         torch.testing.assert_close(found[name], gradient, msg=name)
 
 
+def test_in_half_precision_the_loss_is_exact_and_the_gradient_is_rounded(small_model, batch):
+    model = small_model(output_bias=True).train()
+    hidden, target = torch.randn(1, 6, model.config.d_model, requires_grad=True), batch[1].flatten()[:6]
+    table, bias = model.embeddings.output_table_VD(), model.output_bias
+
+    def run(back):
+        loss = objective._LossOfRows.apply(hidden, table, bias, target, (0.1, 0.0), back)
+        return loss, *torch.autograd.grad(loss, (hidden, table, bias))
+
+    (loss, *wanted), (half_loss, *found) = run(torch.float32), run(torch.bfloat16)
+    assert half_loss == loss
+    for one, other in zip(wanted, found, strict=True):
+        assert other.dtype == torch.float32
+        assert (one - other).norm() < 0.01 * one.norm()
+
+
 @pytest.mark.parametrize("smoothing", SMOOTHING)
 def test_two_looks_add_how_far_they_are_apart(smoothing):
     logits = torch.randn(2, 5, 9, dtype=torch.float64, requires_grad=True)

@@ -81,6 +81,21 @@ def test_r_drop_is_the_loss_that_is_learnt_from(desk):
     assert events(run, "step")[0]["loss"] == pytest.approx(wanted / batch.target_tokens, rel=1e-6)
 
 
+def test_r_drop_may_begin_later(desk):
+    plain, later, always = (
+        [event["loss"] for event in events(desk.run(name, train__log_every=1, **settings), "step")]
+        for name, settings in (
+            ("plain", {}),
+            ("later", {"train__r_drop": 4.0, "train__r_drop_after": 2}),
+            ("always", {"train__r_drop": 4.0}),
+        )
+    )
+    assert len(plain) == 4
+    assert later[:2] == plain[:2]
+    assert later[2] > plain[2]
+    assert later[2] != always[2]
+
+
 def checkpoint(run, step):
     return {path.name: path.read_bytes() for path in (run / "checkpoints" / f"step-{step:06d}").iterdir()}
 

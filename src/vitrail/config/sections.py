@@ -235,6 +235,7 @@ class TrainConfig(Section):
     clip_norm: Rate | None = None
     label_smoothing: Share = 0.1
     r_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # how much two looks of dropout must agree
+    r_drop_after: Count = 0  # steps without it at first: it makes a step twice as long, and pays late
     subword_dropout: Share = 0.0  # BPE-dropout: merges left out, so that words come in other pieces every epoch
     checkpoint_every: Positive = 500
     checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0  # so often in any case, by the clock
@@ -277,6 +278,8 @@ class TrainConfig(Section):
             raise ValueError(
                 "weight_decay cannot go with optimizer = 'adam'|set optimizer = 'adamw', which decays properly"
             )
+        if self.r_drop_after and not self.r_drop:
+            raise ValueError(f"r_drop_after = {self.r_drop_after} needs r_drop|for example r_drop = 5.0")
         if self.use == "ema" and self.ema is None:
             raise ValueError("use = 'ema' needs ema|for example ema = 0.999, or use = 'average'")
         if self.use == "average" and self.average > self.keep_checkpoints:

@@ -16,6 +16,7 @@ Dimension key, for the whole project. A tensor's name ends in its axes: `q_BHTK`
     R  relative distances, from -max_distance to max_distance; in a loss, some of its tokens
     L  looks at the same batch, of which R-Drop has two
     M  L × R
+    P  S filled up to a processor's vector
     1  broadcast
 """
 

@@ -53,8 +53,8 @@ class Trainer:
         assert peers.leads == (records is not None)
         self.folder, self.config = folder, folder.config.train
         self.learner, self.state, self.records, self.peers = learner, state, records, peers
-        objective = Objective(learner.model, smoothing=self.config.label_smoothing, r_drop=self.config.r_drop)
-        self.gradients = Gradients(objective, learner, peers, precision=self.config.precision)
+        self.objective = Objective(learner.model, smoothing=self.config.label_smoothing)
+        self.gradients = Gradients(self.objective, learner, peers, precision=self.config.precision)
         batch_tokens = self.config.batch_tokens
         assert batch_tokens != "auto", "a run's settings have the number that was found for it"
         self.stream = BatchStream(
@@ -84,6 +84,7 @@ class Trainer:
         origin = self._origin()
         self.peers.reseed(self.config.seed, step)
         self.learner.model.train()
+        self.objective.r_drop = self.config.r_drop if step > self.config.r_drop_after else 0.0
         optimizer.zero_grad(set_to_none=True)
         tokens = int(self.peers.total(sum(batch.target_tokens for batch in self.newest))[0])
         with explained_shortage(self.newest, self.config, origin):

@@ -23,7 +23,9 @@ LINEAR, CUBIC, QUINTIC = 3.4445, -4.7750, 2.0315
 class Muon(torch.optim.AdamW):
     """Muon for the weights of linear layers, AdamW for everything else, with one learning rate."""
 
-    def __init__(self, model: nn.Module, *, weight_decay: float) -> None:
+    def __init__(self, model: nn.Module, *, weight_decay: float, rounds_in: torch.dtype | None = None) -> None:
+        """`rounds_in` is how precisely directions are made alike, which they need not be: bfloat16 is enough."""
+        self.rounds_in = rounds_in
         matrices = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
         known = {id(matrix) for matrix in matrices}
         others = [parameter for parameter in model.parameters() if id(parameter) not in known]
@@ -38,7 +40,7 @@ class Muon(torch.optim.AdamW):
             return None
         group = self.param_groups[0]
         for matrices in _by_shape(group["params"]):
-            moves = orthogonal(torch.stack([self._with_momentum(matrix) for matrix in matrices]))
+            moves = orthogonal(torch.stack([self._with_momentum(matrix) for matrix in matrices]), self.rounds_in)
             size = LIKE_ADAM * max(matrices[0].shape) ** 0.5
             for matrix, move in zip(matrices, moves, strict=True):
                 matrix.mul_(1 - group["lr"] * group["weight_decay"])
@@ -57,18 +59,19 @@ class Muon(torch.optim.AdamW):
         return matrix.grad.lerp(momentum, MOMENTUM)
 
 
-def orthogonal(matrices_NRC: Tensor) -> Tensor:
+def orthogonal(matrices_NRC: Tensor, rounds_in: torch.dtype | None = None) -> Tensor:
     """Matrices with the same singular vectors, and singular values near 1 (0.7 to 1.2), by Newton and Schulz's rounds.
 
     Directions that are below a hundredth of the whole may stay behind.
     """
     is_tall = matrices_NRC.size(-2) > matrices_NRC.size(-1)
     x_NRC = matrices_NRC.mT if is_tall else matrices_NRC
-    x_NRC = x_NRC / (x_NRC.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    x_NRC = (x_NRC / (x_NRC.norm(dim=(-2, -1), keepdim=True) + 1e-7)).to(rounds_in or matrices_NRC.dtype)
     for _ in range(ROUNDS):
         square_NRR = x_NRC @ x_NRC.mT
         pull_NRR = torch.baddbmm(square_NRR, square_NRR, square_NRR, beta=CUBIC, alpha=QUINTIC)
         x_NRC = torch.baddbmm(x_NRC, pull_NRR, x_NRC, beta=LINEAR)
+    x_NRC = x_NRC.to(matrices_NRC.dtype)
     return x_NRC.mT if is_tall else x_NRC
 
 

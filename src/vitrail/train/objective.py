@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitrail.model import Transformer
+from vitrail.model.linear import product
 from vitrail.text import BOS, PAD
 
 ROWS = 512  # tokens whose logits are held at a time
@@ -36,9 +36,11 @@ class Objective(nn.Module):
         table_VD, bias_V = self.model.embeddings.output_table_VD(), self.model.output_bias
         target_N = target_BT.flatten()[is_token_N]
         settings = (self.smoothing, self.r_drop)
-        with torch.autocast(hidden_LND.device.type, enabled=False):  # the loss and its gradient stay float32
+        device = hidden_LND.device.type
+        back = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else table_VD.dtype
+        with torch.autocast(device, enabled=False):  # the logits and the loss stay float32
             hidden_LND = hidden_LND.to(table_VD.dtype)
-            loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings)  # type: ignore[no-untyped-call]
+            loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings, back)  # type: ignore[no-untyped-call]
         return loss
 
 
@@ -53,28 +55,35 @@ class _LossOfRows(torch.autograd.Function):
         bias_V: Tensor | None,
         target_N: Tensor,
         settings: tuple[float, float],
+        back: torch.dtype,
     ) -> Tensor:
+        """`back` is how precisely the gradient goes on from the logits."""
+        table_back_VD = table_VD.to(back)
         grad_hidden_LND, grad_table_VD = torch.empty_like(hidden_LND), torch.zeros_like(table_VD)
         grad_bias_V = torch.zeros_like(bias_V) if bias_V is not None else None
         loss = hidden_LND.new_zeros(())
         for start in range(0, len(target_N), ROWS):
             rows = slice(start, start + ROWS)
             hidden_LRD = hidden_LND[:, rows]
-            logits_LRV = F.linear(hidden_LRD, table_VD, bias_V)
+            logits_LRV = product(hidden_LRD, table_VD, bias_V)
             part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], *settings)
             loss += part
-            grad_hidden_LND[:, rows] = grad_LRV @ table_VD
-            flat_MV = grad_LRV.flatten(0, 1)
-            grad_table_VD.addmm_(flat_MV.mT, hidden_LRD.flatten(0, 1))
             if grad_bias_V is not None:
-                grad_bias_V += flat_MV.sum(0)
+                grad_bias_V += grad_LRV.sum((0, 1))
+            grad_LRV = grad_LRV.to(back)
+            grad_hidden_LND[:, rows] = product(grad_LRV, table_back_VD.mT)
+            flat_MV, hidden_MD = grad_LRV.flatten(0, 1), hidden_LRD.flatten(0, 1).to(back)
+            if back == grad_table_VD.dtype:
+                grad_table_VD.addmm_(flat_MV.mT, hidden_MD)
+            else:
+                grad_table_VD += flat_MV.mT @ hidden_MD
         ctx.save_for_backward(grad_hidden_LND, grad_table_VD, grad_bias_V)
         return loss
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         hidden, table, bias = ctx.saved_tensors
-        return hidden * grad, table * grad, None if bias is None else bias * grad, None, None
+        return hidden * grad, table * grad, None if bias is None else bias * grad, None, None, None
 
 
 def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> tuple[Tensor, Tensor]:

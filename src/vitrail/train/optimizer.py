@@ -12,7 +12,8 @@ from vitrail.train.muon import Muon
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
     """Adam as in the paper (0.9, 0.98, 1e-9), AdamW, Adafactor or Muon. The rate is set before every step."""
     if config.optimizer == "muon":
-        return Muon(model, weight_decay=config.weight_decay)
+        rounds_in = torch.bfloat16 if config.precision == "bf16" else None
+        return Muon(model, weight_decay=config.weight_decay, rounds_in=rounds_in)
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if config.optimizer == "adafactor":
         return torch.optim.Adafactor(parameters, lr=0.0, weight_decay=config.weight_decay)
