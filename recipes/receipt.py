@@ -28,7 +28,7 @@ from typing import Any
 import torch
 
 import vitrail
-from vitrail.config import Config, load_config
+from vitrail.config import Config, DecodeConfig, load_config
 from vitrail.data import read_aligned, read_pairs
 from vitrail.evaluate import measure
 from vitrail.storage import checksum, write_text
@@ -60,10 +60,13 @@ def main() -> None:
         "data": {path: checksum(Path(path)) for path in files(config)},
         "versions": {"vitrail": vitrail.__version__, "python": platform.python_version()}
         | {name: version(name) for name in LIBRARIES},
-        "machine": machine(),
+        "machine": machine(config),
         "training": training(options.out, same),
         "weights": weights,
-        "tests": [*same.get("tests", []), *([] if options.no_tests else evaluate(tests, options.out, weights))],
+        "tests": [
+            *same.get("tests", []),
+            *([] if options.no_tests else evaluate(tests, options.out, weights, config.decode)),
+        ],
         "earlier": earlier,
     }
     write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
@@ -84,12 +87,12 @@ def files(config: Config) -> list[str]:
     return [path for corpus in corpora for path in (corpus.source, corpus.target, corpus.pairs) if path]
 
 
-def machine() -> dict[str, Any]:
+def machine(config: Config) -> dict[str, Any]:
     names = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     return {
         "processor": names[0] if names else platform.processor(),
         "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
+        "threads": config.train.threads or torch.get_num_threads(),
         "system": platform.system(),
     }
 
@@ -135,10 +138,15 @@ def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
     known: dict[str, list[dict[str, str]]] = tomllib.loads(options.tests.read_text(encoding="utf-8"))
     if options.recipe.stem not in known:
         sys.exit(f"{options.tests} has no test set for {options.recipe.stem}: add [[{options.recipe.stem}]]")
-    return known[options.recipe.stem]
+    tests = known[options.recipe.stem]
+    missing = [path for test in tests for path in map(test.get, ("source", "reference", "pairs")) if path]
+    missing = [path for path in missing if not Path(path).exists()]
+    if missing:  # now, not after two hours
+        sys.exit(f"the test set {missing[0]} is not there: see recipes/README.md for where it comes from")
+    return tests
 
 
-def evaluate(tests: list[dict[str, str]], out: Path, weights: str) -> list[dict[str, Any]]:
+def evaluate(tests: list[dict[str, str]], out: Path, weights: str, decode: DecodeConfig) -> list[dict[str, Any]]:
     """Test sets, translated with the model's own settings."""
     found = []
     translator = vitrail.load(out)
@@ -147,7 +155,9 @@ def evaluate(tests: list[dict[str, str]], out: Path, weights: str) -> list[dict[
         translations = [done.text for done in translator.translate(sources, to=test.get("to"))]
         report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
         print(report)
-        found.append({"date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}", **test, "weights": weights, **report.to_dict()})
+        when = f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
+        settings = {"decode": {name: getattr(decode, name) for name in ("beam_size", "alpha", "penalty")}}
+        found.append({"date": when, **test, "weights": weights, **settings, **report.to_dict()})
     return found
 
 

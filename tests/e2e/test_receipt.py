@@ -25,8 +25,8 @@ def write_recipe(corpus, path):
     path.write_text("\n".join(line for name, lines in values.items() for line in (f"[{name}]", *lines)))
 
 
-def make_receipt(recipe, out, tests):
-    command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
+def make_receipt(recipe, out, tests, *more):
+    command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests), *more]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
@@ -38,9 +38,15 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     write_recipe(corpus, recipe)
     sides = {"source": corpus.validation_source.as_posix(), "reference": corpus.validation_target.as_posix()}
     tests.write_text("[[small]]\n" + "\n".join(f'{key} = "{path}"' for key, path in sides.items()))
-    for times in (1, 2):  # the second finds the run finished, and evaluates it once more
+    untested = make_receipt(recipe, out, tests, "--no-tests")
+    assert not untested["tests"] and not untested["earlier"]
+    for times in (1, 2):  # both find the run finished, and evaluate it once more
         receipt = make_receipt(recipe, out, tests)
-        assert len(receipt["tests"]) == times
+        assert len(receipt["tests"]) == times and not receipt["earlier"]
+    assert receipt["training"]["peak_mb"] >= untested["training"]["peak_mb"]
+    assert receipt["tests"][0]["decode"] == {
+        key: receipt["settings"]["decode"][key] for key in ("beam_size", "alpha", "penalty")
+    }
     assert receipt["data"][corpus.source.as_posix()] == checksum(corpus.source)
     assert receipt["settings"]["model"]["d_model"] == 32
     assert receipt["training"]["steps"] == 40 and receipt["training"]["minutes"] >= 0
@@ -55,3 +61,13 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     assert [[test["weights"] for test in model["tests"]] for model in better["earlier"]] == [
         [test["weights"] for test in receipt["tests"]]
     ]
+
+
+def test_a_test_set_that_is_missing_is_named_before_the_training(corpus, tmp_path):
+    recipe, tests, out = tmp_path / "small.toml", tmp_path / "tests.toml", tmp_path / "run"
+    write_recipe(corpus, recipe)
+    tests.write_text(f'[[small]]\nsource = "{corpus.source.as_posix()}"\nreference = "nowhere.en"\n')
+    command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode and "nowhere.en is not there" in done.stderr
+    assert not out.exists()

@@ -53,10 +53,12 @@ def test_a_row_that_sees_nothing_gathers_nothing_and_its_gradient_is_finite(
 
 @pytest.mark.parametrize("kv_heads", [4, 2])
 @pytest.mark.parametrize("sees", ["everything", "words", "the past"])
-@pytest.mark.parametrize("keys", [1, 7, VECTOR - 1, VECTOR, 20])
+@pytest.mark.parametrize("keys", [1, VECTOR // 2, VECTOR - 1, VECTOR, 20])
 def test_every_way_to_attend_is_the_one_step_by_step(keys: int, sees: str, kv_heads: int) -> None:
     torch.manual_seed(keys)
-    inputs = [torch.randn(3, heads, keys, 6, requires_grad=True) for heads in (4, kv_heads, kv_heads)]
+    queries = keys if sees == "the past" else 5
+    shapes = ((4, queries), (kv_heads, keys), (kv_heads, keys))
+    inputs = [torch.randn(3, *shape, 6, requires_grad=True) for shape in shapes]
     visible = {
         "everything": None,
         "words": (torch.arange(keys) < torch.tensor([[1], [keys], [keys // 2 + 1]]))[:, None, None],

@@ -8,6 +8,14 @@ import torch.nn.functional as F
 
 from vitrail.model.linear import at_once, linear, multiply, product
 
+pytestmark = pytest.mark.usefixtures("however_small")
+
+
+@pytest.fixture
+def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vitrail.model.linear.ENOUGH", 0)
+
+
 SHAPES = [(5, 6), (2, 5, 6), (1, 1, 6), (0, 6)]
 
 

@@ -17,9 +17,10 @@ from vitrail.data import BatchStream, Position, Prepared, SubwordDropout
 from vitrail.errors import ConfigError, TrainingError
 from vitrail.folder import ModelFolder
 from vitrail.model import Transformer
-from vitrail.train import budget
+from vitrail.train import budget, train
 from vitrail.train.budget import batch_tokens_for, free_memory
 from vitrail.train.device import choose_device
+from vitrail.train.events import Silence
 from vitrail.train.objective import Objective
 from vitrail.train.peers import ALONE, Peers
 
@@ -72,9 +73,10 @@ def test_where_nobody_knows_how_much_is_free_there_is_a_default():
     ],
     ids=str,
 )
-def test_a_token_keeps_no_more_than_the_formula_says(options):
+@pytest.mark.parametrize("length", [2, 8, 30])
+def test_a_token_keeps_no_more_than_the_formula_says(options, length):
     """What autograd holds for the way back, each block of memory counted once, against the formula."""
-    config, rows, length = ModelConfig(**options), 8, 30
+    config, rows = ModelConfig(**options), 240 // length
     model = Transformer(config, 50, 50).train()
     weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     held = {}
@@ -219,6 +221,37 @@ def test_half_precision_learns_as_float32_does(desk, any_precision, precision, o
 @pytest.mark.parametrize("positions", ["relative", "rope", "learned"])
 def test_half_precision_goes_with_every_kind_of_positions(desk, any_precision, positions):  # noqa: F811
     desk.run("run", train__precision="bf16", model__positions=positions)
+
+
+@pytest.mark.parametrize(("has", "warns"), [(True, False), (False, True)])
+def test_a_processor_without_instructions_for_bf16_is_told_of(desk, monkeypatch, has, warns):  # noqa: F811
+    known = {"architecture": "x86_64", "avx512_bf16": has}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known, raising=False)
+    said = []
+    listener = Silence()
+    monkeypatch.setattr(listener, "note", said.append)
+    train(desk.config(train__precision="bf16", train__max_steps=1), desk.folder / "run", listener)
+    assert any("no instructions for bf16" in line for line in said) == warns
+
+
+def test_a_run_with_all_that_the_recipes_use_goes_on_to_the_last_bit(desk):  # noqa: F811
+    settings = {
+        "train__precision": "bf16",
+        "train__optimizer": "muon",
+        "train__ema": 0.9,
+        "train__use": "ema",
+        "train__r_drop": 4.0,
+        "train__r_drop_after": 3,
+        "train__schedule": "constant",
+        "train__peak_rate": 0.01,
+    }
+    whole = desk.run("whole", **settings, train__max_steps=6)
+    for steps in (2, 4, 6):  # before R-Drop begins, and after
+        parted = desk.run("parted", **settings, train__max_steps=steps)
+    for name in ("model.safetensors", "ema.safetensors", "optimizer.safetensors", "random.safetensors"):
+        assert checkpoint(whole, 6)[name] == checkpoint(parted, 6)[name], name
+    losses = [[event["loss"] for event in events(run, "step")] for run in (whole, parted)]
+    assert losses[0] == losses[1] and losses[0][3] > losses[0][2]
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def attend(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSK: Tensor, visible_B1TS: Tensor 
         # In bf16 the fused kernel's way back takes a CPU seven times as long as in float32.
         q_BHTK, k_BGSK, v_BGSK = q_BHTK.float(), k_BGSK.float(), v_BGSK.float()
     with torch.autocast("cpu", enabled=False):
-        if on_cpu and q_BHTK.requires_grad and k_BGSK.size(2) < VECTOR:
+        if on_cpu and q_BHTK.requires_grad and VECTOR // 2 <= k_BGSK.size(2) < VECTOR:
             k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
             return attend_to_few(q_BHTK, k_BHSK, v_BHSK, visible_B1TS)
         grouped = k_BGSK.size(1) != q_BHTK.size(1)

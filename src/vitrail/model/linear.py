@@ -8,6 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+ENOUGH = (
+    1 << 16
+)  # weights of a layer. oneDNN gets ready for every new number of rows: for smaller layers that costs more
+
 
 class Linear(nn.Linear):
     """torch's linear layer, faster where a CPU learns."""
@@ -37,7 +41,7 @@ def at_once(x: Tensor, *layers: nn.Linear) -> tuple[Tensor, ...]:
 def multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """x·Wᵀ + b as torch does it, or faster, where a CPU learns."""
     learns = weight.requires_grad and torch.is_grad_enabled()
-    if learns and _is_for_onednn(x) and not torch.is_autocast_enabled("cpu"):
+    if learns and _is_for_onednn(x, weight) and not torch.is_autocast_enabled("cpu"):
         found: Tensor = _ByOneDnn.apply(x, weight, bias)  # type: ignore[no-untyped-call]
         return found
     return F.linear(x, weight, bias)
@@ -49,7 +53,7 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     torch brings two libraries that multiply float32 on a CPU, and takes MKL. The other is a tenth faster, on AMD at
     least.
     """
-    if _is_for_onednn(x):
+    if _is_for_onednn(x, weight):
         found: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
         return found
     return F.linear(x, weight, bias)
@@ -71,5 +75,7 @@ class _ByOneDnn(torch.autograd.Function):
         return to_x, rows.mT @ x.flatten(0, -2), rows.sum(0) if ctx.needs_input_grad[2] else None
 
 
-def _is_for_onednn(x: Tensor) -> bool:
-    return x.device.type == "cpu" and x.dtype == torch.float32 and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+def _is_for_onednn(x: Tensor, weight: Tensor) -> bool:
+    if x.device.type != "cpu" or x.dtype != torch.float32 or weight.numel() < ENOUGH:
+        return False
+    return bool(torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled)  # type: ignore[no-untyped-call]

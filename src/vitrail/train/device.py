@@ -44,6 +44,15 @@ def autocast(device: torch.device, precision: str) -> torch.autocast:
     return torch.autocast(device.type, dtype=HALVES.get(precision), enabled=precision in HALVES)
 
 
+def is_slow(device: torch.device, precision: str) -> bool:
+    """Whether half precision makes this processor slower instead of faster: it has no instructions for it."""
+    find = getattr(torch.cpu, "get_capabilities", None)  # not in every torch
+    if device.type != "cpu" or precision not in HALVES or find is None:
+        return False
+    has = find()
+    return bool(has.get("architecture") == "x86_64" and not (has.get("avx512_bf16") or has.get("amx_bf16")))
+
+
 def make_scaler(device: torch.device, precision: str) -> torch.amp.GradScaler:
     """What keeps gradients within fp16's small range: the loss is scaled up, and steps that overflow are left out."""
     return torch.amp.GradScaler(device.type, enabled=precision == "fp16")

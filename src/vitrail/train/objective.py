@@ -37,7 +37,9 @@ class Objective(nn.Module):
         target_N = target_BT.flatten()[is_token_N]
         settings = (self.smoothing, self.r_drop)
         device = hidden_LND.device.type
-        back = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else table_VD.dtype
+        # In bf16 the gradient goes on in it. In fp16 it would be lost: what keeps it in range is multiplied later.
+        halved = torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device) == torch.bfloat16
+        back = torch.bfloat16 if halved else table_VD.dtype
         with torch.autocast(device, enabled=False):  # the logits and the loss stay float32
             hidden_LND = hidden_LND.to(table_VD.dtype)
             loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings, back)  # type: ignore[no-untyped-call]

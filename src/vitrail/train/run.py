@@ -17,7 +17,7 @@ from vitrail.storage import checksum, remove_folder
 from vitrail.trace.probes import PROBES
 from vitrail.train.budget import batch_tokens_for, free_memory
 from vitrail.train.checkpoint import CHECKPOINTS, RunState, list_steps, restore_checkpoint
-from vitrail.train.device import choose_device, make_scaler
+from vitrail.train.device import choose_device, is_slow, make_scaler
 from vitrail.train.ema import MovingAverage
 from vitrail.train.events import Listener, Silence
 from vitrail.train.learner import Learner
@@ -52,6 +52,9 @@ def train(config: Config, out: Path, listener: Listener | None = None) -> Outcom
             else:
                 folder = ModelFolder.open(out)
                 prepared = Prepared.open(_data_folder(folder.config, out))
+        precision = config.train.precision
+        if peers.leads and listener is not None and is_slow(device, precision):
+            listener.note(f"this processor has no instructions for {precision}: train.precision = 'float32' is faster")
         if config.train.threads is not None:
             torch.set_num_threads(config.train.threads)
         stop = held.enter_context(stop_on_signals())
