@@ -7,7 +7,8 @@ drifts; what counts is the median over the rounds of the ratio to Vitrail in the
 a matrix multiplication is measured too: utilisation is the arithmetic that the model needs, padding not counted,
 divided by that peak. The paper drops out on embeddings and on what sub-layers add, and so do Vitrail and Marian by
 their own settings; torch's layers drop attention weights and hidden values as well. There are rows for both, so that
-like can be compared with like. Marian needs `pip install -e ".[benchmarks]"`; without it, it is left out.
+like can be compared with like, and one for torch's layers with all that can be lent to them: that dropout, and an
+allocator that keeps its memory. Marian needs `pip install -e ".[benchmarks]"`; without it, it is left out.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ from vitrail.text import PAD
 HERE = Path(__file__)
 TOKENS = 4096  # target tokens of a batch, about
 BATCHES = 12
+ROUNDS, STEPS = {"small": 7, "base": 5}, {"small": 3, "base": 1}  # a step of base takes ten seconds
 SYSTEMS = (
     "vitrail",
     "vitrail, dropout everywhere",
     "torch.nn.Transformer",
     "torch.nn.Transformer, the paper's dropout",
+    "torch.nn.Transformer, the paper's dropout, memory kept",
     "torch.nn.Transformer, compiled",
     "MarianMTModel",
 )
@@ -47,14 +50,15 @@ SYSTEMS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=("small", "base"), default="small")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--steps", type=int, default=3, help="steps of every system in a round")
+    parser.add_argument("--rounds", type=int, help=f"by default {ROUNDS}")
+    parser.add_argument("--steps", type=int, help=f"steps of every system in a round; by default {STEPS}")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--batches", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.rounds, options.steps = options.rounds or ROUNDS[options.size], options.steps or STEPS[options.size]
     if options.worker:
         work(options)
         return
@@ -71,8 +75,8 @@ def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
         batches = Path(folder) / "batches.npz"
         np.savez(batches, *(side for pair in make_batches() for side in pair))
         workers = {name: Worker(name, options, batches) for name in (*chosen, "peak")}
-        for worker in workers.values():  # every batch once: code is compiled and memory laid out for all their shapes
-            worker.run(BATCHES)
+        for worker in workers.values():  # code is compiled and memory laid out: for all shapes, where all will come
+            worker.run(min(BATCHES, options.rounds * options.steps))
         rounds: list[dict[str, dict[str, float]]] = []
         for number in range(options.rounds):
             found = {name: worker.run(options.steps) for name, worker in workers.items()}
@@ -107,6 +111,7 @@ class Worker:
     """A system in a process of its own, which waits until it is its turn."""
 
     def __init__(self, name: str, options: argparse.Namespace, batches: Path) -> None:
+        self.name = name
         command = [sys.executable, str(HERE), "--worker", name, "--size", options.size, "--batches", str(batches)]
         environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
         self.process = subprocess.Popen(
@@ -117,7 +122,10 @@ class Worker:
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(f"{steps}\n")
         self.process.stdin.flush()
-        answer: dict[str, float] = json.loads(self.process.stdout.readline())
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.name} ended with code {self.process.wait()}: leave it out with --systems")
+        answer: dict[str, float] = json.loads(line)
         return answer
 
     def close(self) -> None:
@@ -185,14 +193,16 @@ def needed_flops(size: str, source_BS: np.ndarray[Any, Any], target_BT: np.ndarr
 
 
 def measure_peak() -> float:
-    """The best of a few float32 multiplications of matrices of 2,048 × 2,048."""
+    """The best of a few float32 multiplications of matrices of 2,048 × 2,048, by MKL or by oneDNN."""
     import torch
+
+    from vitrail.model.linear import product
 
     a, b = torch.randn(2, 2048, 2048)
     best = float("inf")
-    for _ in range(4):
+    for multiply in (torch.mm, product) * 3:
         began = time.perf_counter()
-        torch.mm(a, b)
+        multiply(a, b)
         best = min(best, time.perf_counter() - began)
     return 2 * 2048**3 / best
 

@@ -116,6 +116,14 @@ class PlainPaper(Plain):
                 layer.dropout = nn.Identity()  # type: ignore[assignment]
 
 
+class PlainKept(PlainPaper):
+    """The same in a process that keeps its memory as Vitrail's does: what a plain loop can borrow without a change."""
+
+    def __init__(self, size: str) -> None:
+        keep_memory()
+        super().__init__(size)
+
+
 class Compiled(Plain):
     """torch's with its own dropout, compiled."""
 
@@ -179,6 +187,7 @@ class Marian(System):
             encoder_ffn_dim=int(shape["d_ff"]),
             decoder_ffn_dim=int(shape["d_ff"]),
             dropout=DROPOUT,
+            activation_function="relu",  # the paper's, as in the others
             max_position_embeddings=512,
             pad_token_id=PAD,
             decoder_start_token_id=BOS,
@@ -205,6 +214,7 @@ SYSTEMS: dict[str, type[System]] = {
     "vitrail, dropout everywhere": VitrailEverywhere,
     "torch.nn.Transformer": Plain,
     "torch.nn.Transformer, the paper's dropout": PlainPaper,
+    "torch.nn.Transformer, the paper's dropout, memory kept": PlainKept,
     "torch.nn.Transformer, compiled": Compiled,
     "MarianMTModel": Marian,
 }  # fmt: skip
