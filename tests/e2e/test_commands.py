@@ -199,6 +199,15 @@ def test_a_test_set_in_one_file_is_the_same_test_set(phrases, sentences, tmp_pat
     assert in_one == command("evaluate", phrases, "--source", source, "--reference", reference, "--to", "en").stdout
 
 
+def test_the_length_penalty_of_an_evaluation_is_that_of_a_translation(phrases, sentences, tmp_path):
+    source, reference = sentences
+    out, search = tmp_path / "out.en", ("--beam-size", "3", "--alpha", "0.2", "--to", "en")
+    command("translate", phrases, *search, "--input", source, "--output", out)
+    asked = ("--source", source, "--reference", reference, "--json")
+    systems = json.loads(command("evaluate", phrases, *asked, *search, "--against", out).stdout)["systems"]
+    assert systems[0]["measures"]["BLEU"]["score"] == systems[1]["measures"]["BLEU"]["score"]
+
+
 def test_a_comparison_takes_another_model_or_a_file(phrases, sentences, translations, tmp_path):
     source, reference = sentences
     asked = ("--source", source, "--reference", reference, "--to", "en", "--json")

@@ -26,6 +26,7 @@ def evaluate(
     ] = None,
     to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
     beam_size: Annotated[int | None, typer.Option(help="Unset: the model's own setting.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="The length penalty's exponent. Unset: the model's own.")] = None,
     tokenize: Annotated[str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, none, intl, char, zh, …")] = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare without capital letters.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
@@ -57,22 +58,28 @@ def evaluate(
     if isinstance(other, list):
         check_aligned(other, references, name=f"{against}, {reference or pairs}")
 
-    translations = _translations(translator, sources, to, beam_size)
+    translations = _translations(translator, sources, to, beam_size, alpha)
     if other is None:
         report = measure(translations, references, tokenize=tokenize, lowercase=lowercase)
         print(json.dumps(report.to_dict()) if as_json else report)
         return
-    others = other if isinstance(other, list) else _translations(other, sources, to, beam_size)
+    others = other if isinstance(other, list) else _translations(other, sources, to, beam_size, alpha)
     systems = {model: translations, str(against): others}
     comparison = compare(systems, references, tokenize=tokenize, lowercase=lowercase)
     print(json.dumps(comparison.to_dict()) if as_json else comparison)
 
 
-def _translations(translator: Translator, sources: list[str], to: str | None, beam_size: int | None) -> list[str]:
+def _translations(
+    translator: Translator, sources: list[str], to: str | None, beam_size: int | None, alpha: float | None
+) -> list[str]:
     from vitrail.cli.progress import progressing
+    from vitrail.translator import change_settings
 
+    decode = None if alpha is None else change_settings(translator.config, {"alpha": alpha})
     with progressing() as progress:
-        done = translator.translate(sources, to=to, beam_size=beam_size, on_unknown="skip", report=progress.working)
+        done = translator.translate(
+            sources, to=to, beam_size=beam_size, decode=decode, on_unknown="skip", report=progress.working
+        )
         left_empty = sum(bool(translation.unknown) for translation in done)
         if left_empty:
             progress.say(f"warning: {left_empty:,} lines are left empty: they have words that the model does not know")
