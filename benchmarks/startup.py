@@ -39,7 +39,9 @@ def start(recipe: Path, changes: list[str]) -> float:
         began = time.time()
         command = [sys.executable, "-m", "vitrail", "train", recipe, "--out", out]
         settings = [part for change in once for part in ("--set", change)]
-        subprocess.run([*map(str, command), *settings], check=True, capture_output=True)
+        done = subprocess.run([*map(str, command), *settings], check=False, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stderr.strip())
         events = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
         first = next(event for event in events if event["event"] == "step")
         return float(first["clock"]["time"]) - began

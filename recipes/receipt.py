@@ -30,6 +30,7 @@ import torch
 import vitrail
 from vitrail.config import Config, DecodeConfig, load_config
 from vitrail.data import read_aligned, read_pairs
+from vitrail.errors import VitrailError
 from vitrail.evaluate import measure
 from vitrail.storage import checksum, write_text
 from vitrail.train.log import LOG
@@ -176,4 +177,8 @@ def _lines(path: str | Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except VitrailError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -61,13 +61,13 @@ def attend(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSK: Tensor, visible_B1TS: Tensor 
     on_cpu = q_BHTK.device.type == "cpu"
     if on_cpu and torch.is_autocast_enabled("cpu"):
         # In bf16 the fused kernel's way back takes a CPU seven times as long as in float32.
-        q_BHTK, k_BGSK, v_BGSK = q_BHTK.float(), k_BGSK.float(), v_BGSK.float()
-    with torch.autocast("cpu", enabled=False):
-        if on_cpu and q_BHTK.requires_grad and VECTOR // 2 <= k_BGSK.size(2) < VECTOR:
-            k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
-            return attend_to_few(q_BHTK, k_BHSK, v_BHSK, visible_B1TS)
-        grouped = k_BGSK.size(1) != q_BHTK.size(1)
-        return F.scaled_dot_product_attention(q_BHTK, k_BGSK, v_BGSK, attn_mask=visible_B1TS, enable_gqa=grouped)
+        with torch.autocast("cpu", enabled=False):
+            return attend(q_BHTK.float(), k_BGSK.float(), v_BGSK.float(), visible_B1TS)
+    if on_cpu and q_BHTK.requires_grad and VECTOR // 2 <= k_BGSK.size(2) < VECTOR:
+        k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
+        return attend_to_few(q_BHTK, k_BHSK, v_BHSK, visible_B1TS)
+    grouped = k_BGSK.size(1) != q_BHTK.size(1)
+    return F.scaled_dot_product_attention(q_BHTK, k_BGSK, v_BGSK, attn_mask=visible_B1TS, enable_gqa=grouped)
 
 
 def attend_to_few(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, visible_B1TS: Tensor | None) -> Tensor:
