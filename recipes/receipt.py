@@ -2,11 +2,11 @@
 
     python recipes/receipt.py recipes/multi30k-en-de.toml --out runs/multi30k-en-de
 
-The receipt, `multi30k-en-de.receipt.json`, holds the data's hashes, the settings, versions, the machine, the minutes,
-the curve on the validation set, and every evaluation on a test set that was ever made for the recipe: those of models
-that another version of it had, under "earlier". Test sets are in tests.toml. A run that was stopped goes on; one that
-is finished is only evaluated. With `--no-tests` nothing is evaluated yet: [decode] can be chosen on the validation set
-first, and the same command without it does the rest.
+The receipt, `multi30k-en-de.receipt.json`, holds the data's hashes, the settings, versions, the commit that trained,
+the machine, the minutes, the curve on the validation set, and every evaluation on a test set that was ever made for
+the recipe: those of models that another version of it had, under "earlier". Test sets are in tests.toml. A run that
+was stopped goes on; one that is finished is only evaluated. With `--no-tests` nothing is evaluated yet: [decode] can
+be chosen on the validation set first, and the same command without it does the rest.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def main() -> None:
     tests = tests_of(options)
     receipt = options.recipe.with_suffix(".receipt.json")
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
+    began_at = commit()
     done = subprocess.run([sys.executable, "-m", "vitrail", "train", options.recipe, "--out", options.out], check=False)
     if done.returncode:
         sys.exit(done.returncode)  # it has said why
@@ -62,7 +63,7 @@ def main() -> None:
         "versions": {"vitrail": vitrail.__version__, "python": platform.python_version()}
         | {name: version(name) for name in LIBRARIES},
         "machine": machine(config),
-        "training": training(options.out, same),
+        "training": {"commit": same["training"].get("commit") if same else began_at} | training(options.out, same),
         "weights": weights,
         "tests": [
             *same.get("tests", []),
@@ -72,6 +73,16 @@ def main() -> None:
     }
     write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     print(receipt)
+
+
+def commit() -> str | None:
+    """The commit that this source is of, with `-dirty` where a file differs from it; None where that is not known."""
+    command = ["git", "-C", str(Path(vitrail.__file__).parent), "describe", "--always", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run([*command, "--dirty"], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() or None
 
 
 def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -16,7 +16,7 @@ import pytest
 import vitrail
 
 _PACKAGE = str(Path(vitrail.__file__).parent)
-_SUFFIX = re.compile(r"_([BSTDFHGKVWNRP1]+)$")
+_SUFFIX = re.compile(r"_([BSTDFHGKVWNRLMP1]+)$")
 
 
 class SuffixWatch:

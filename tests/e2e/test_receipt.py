@@ -43,6 +43,7 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     for times in (1, 2):  # both find the run finished, and evaluate it once more
         receipt = make_receipt(recipe, out, tests)
         assert len(receipt["tests"]) == times and not receipt["earlier"]
+    assert receipt["training"]["commit"] == untested["training"]["commit"]
     assert receipt["training"]["peak_mb"] >= untested["training"]["peak_mb"]
     assert receipt["tests"][0]["decode"] == {
         key: receipt["settings"]["decode"][key] for key in ("beam_size", "alpha", "penalty")

@@ -50,7 +50,8 @@ class Desk:
     def config(self, **changes: object) -> Config:
         files = {f"data.{name}": str(self.folder / "pairs.tsv") for name in ("pairs", "validation_pairs")}
         changed = {key.replace("__", "."): value for key, value in changes.items()}
-        return load_config(None, given={**SMALL, **files, **changed})
+        given = {**SMALL, **files, **changed}
+        return load_config(None, given={key: value for key, value in given.items() if value is not None})
 
     def run(self, name: str, **changes: object) -> Path:
         train(self.config(**changes), self.folder / name)
@@ -175,6 +176,19 @@ def test_only_the_first_sentences_of_a_large_validation_set_are_measured(desk):
     few = loss("few", train__loss_sentences=7)
     assert few == loss("first", data__validation_pairs=str(desk.folder / "first.tsv"))
     assert few != loss("all")
+
+
+def test_several_validation_sets_share_the_sentences_that_are_measured(desk):
+    def loss(name, files, **changes):
+        sets = tuple({"pairs": str(desk.folder / file)} for file in files)
+        run = desk.run(name, data__validation=sets, data__validation_pairs=None, **changes)
+        return events(run, "validation")[-1]["loss"]
+
+    pairs = (desk.folder / "pairs.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    for name, lines in {"a.tsv": pairs[:30], "b.tsv": pairs[30:60], "both.tsv": pairs[:7] + pairs[30:37]}.items():
+        (desk.folder / name).write_text("".join(lines), encoding="utf-8")
+    few = loss("few", ("a.tsv", "b.tsv"), train__loss_sentences=14)
+    assert few == pytest.approx(loss("both", ("both.tsv",)), rel=1e-6)
 
 
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["altered", "removed"])

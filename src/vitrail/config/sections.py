@@ -246,7 +246,7 @@ class TrainConfig(Section):
     ema: Annotated[float, Field(gt=0, lt=1)] | None = None  # decay of a moving average of the weights; unset: none
     patience: Positive | None = None  # validations without a better loss before the run stops
     samples: Count = 3  # validation sentences translated and shown
-    loss_sentences: Positive = 5000  # validation sentences whose loss is measured, of every set
+    loss_sentences: Positive = 5000  # validation sentences whose loss is measured, of all sets together
     bleu_sentences: Count = 200  # validation sentences translated for BLEU; 0: only the loss
     probes: Annotated[int, Field(ge=0, le=20)] = 3  # sentences whose way from untrained to trained is kept; 0: none
     probe_sentences: tuple[ProbeConfig, ...] = Field(default=(), strict=False, max_length=20)  # unset: of validation

@@ -37,8 +37,8 @@ class Validator:
             return None
         model.eval()
         log_probability, tokens = 0.0, 0
+        first = slice(self._share(self.config.loss_sentences))
         for data in self.sets:
-            first = slice(self.config.loss_sentences)
             rows = [cut_row(tokenizers.encode_source(text, data.to), model) for text in data.sources[first]]
             wanted = [cut_row(tokenizers.encode_target(text), model) for text in data.references[first]]
             scored = score_all(model, rows, wanted, GREEDY)
@@ -55,10 +55,13 @@ class Validator:
         """The first sentences of every set, in turn, so that each direction has its share."""
         translator = Translator(model, tokenizers, GREEDY)
         count = max(self.config.bleu_sentences, self.config.samples)
-        share = -(-count // len(self.sets))
-        by_set = [self._sample(translator, data, share) for data in self.sets]
+        by_set = [self._sample(translator, data, self._share(count)) for data in self.sets]
         in_turn = [sample for samples in zip(*by_set, strict=False) for sample in samples]
         return in_turn[:count]
+
+    def _share(self, count: int) -> int:
+        """How many of so many sentences every set has: looking must not take longer where there are more sets."""
+        return -(-count // len(self.sets))
 
     def _sample(self, translator: Translator, data: ValidationSet, count: int) -> list[Sample]:
         sources = data.sources[:count]
