@@ -59,12 +59,34 @@ def test_parts_add_up_to_the_whole(threads, positions):
         torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
 
 
+def test_more_parts_than_threads_add_up_to_the_whole_without_the_padding_they_do_not_need(monkeypatch):
+    batch, widths = make_batch(41), []
+    loss, wanted = fill(make_gradients(1, dropout=0.0), [batch])
+    gradients = make_gradients(2, dropout=0.0)
+    monkeypatch.setattr(gradients, "_parts", lambda _: 4)
+    look = gradients._loss
+    monkeypatch.setattr(gradients, "_loss", lambda *ids: (widths.append(ids[0].shape), look(*ids))[1])
+    in_parts, found = fill(gradients, [batch])
+    assert in_parts == pytest.approx(loss, rel=1e-12)
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
+    assert sorted(rows for rows, _ in widths) == [10, 10, 10, 11]
+    lengths = sorted(np.count_nonzero(batch.source_BS != PAD, axis=1))
+    assert sorted(width for _, width in widths) == [lengths[9], lengths[19], lengths[29], lengths[40]]
+
+
 def test_a_batch_is_split_where_it_is_worth_it():
     side_by_side = SideBySide(4)
-    assert side_by_side.parts(make_batch(1, width=9 * SMALLEST)) == 1  # one row is one part
-    assert side_by_side.parts(make_batch(10, width=20)) == 1
-    assert side_by_side.parts(make_batch(SMALLEST // 10 + 1, width=20)) == 2
-    assert side_by_side.parts(make_batch(SMALLEST, width=20)) == 4
+
+    def parts(batch, weights=1):
+        return side_by_side.parts(batch, weights=weights)
+
+    assert parts(make_batch(1, width=9 * SMALLEST)) == 1  # one row is one part
+    assert parts(make_batch(10, width=20)) == 1
+    assert parts(make_batch(SMALLEST // 10 + 1, width=20)) == 2
+    assert parts(make_batch(SMALLEST, width=20)) == 4
+    assert parts(make_batch(SMALLEST, width=20), weights=10**7) == 8  # so much to compute that parts cost nothing
+    assert parts(make_batch(7, width=4 * SMALLEST), weights=10**8) == 4
 
 
 def test_dropout_is_the_same_whenever_the_generator_is_and_another_in_every_part():

@@ -42,7 +42,7 @@ def batch_tokens_for(
     looks = 2 if config.train.r_drop else 1
     copies = 4 + (config.train.ema is not None) + (peers.count > 1)
     logits = 4 * looks * ROWS * vocabulary
-    fixed = NUMBER * (copies * parameters + logits + (threads - 1) * (parameters + logits))
+    fixed = NUMBER * (copies * parameters + threads * (parameters + logits))  # every thread has a gradient of its own
     longer = 1 + 2 * config.train.subword_dropout
     per_token = NUMBER * looks * longer * _kept(config.model, longest=config.data.max_length + 2)
     tokens_here = (free / 2 - peers.local_count * fixed) / per_token  # of all processes on this computer

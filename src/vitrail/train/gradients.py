@@ -35,7 +35,7 @@ class Gradients:
         """Put the gradient of a step into the weights' `grad`; give the summed loss of this process's rows."""
         loss_sum = 0.0
         for number, batch in enumerate(batches, start=1):
-            parts = self.side_by_side.parts(batch) if self.side_by_side is not None else 1
+            parts = self._parts(batch)
             if parts > 1:
                 loss_sum += self._fill_in_parts(batch, tokens, parts)
                 continue
@@ -46,6 +46,11 @@ class Gradients:
                 self._backward(loss * self.peers.count / tokens)
             loss_sum += loss.item()
         return loss_sum
+
+    def _parts(self, batch: Batch) -> int:
+        if self.side_by_side is None:
+            return 1
+        return self.side_by_side.parts(batch, weights=sum(map(torch.numel, self.learner.model.parameters())))
 
     def _fill_in_parts(self, batch: Batch, tokens: int, parts: int) -> float:
         assert self.side_by_side is not None

@@ -12,19 +12,29 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from vitrail.data import Batch
 from vitrail.model import masks_from
+from vitrail.text import PAD
 
 SMALLEST = 512  # target tokens of a part, padding included: below that, Python is what threads wait for
+ENOUGH = 4e9  # tokens times weights of a part: with so much to compute, two parts for each thread cost nothing
 
+Ids = NDArray[np.int64]
 LossOf = Callable[[Tensor, Tensor], Tensor]
 
 
 class SideBySide:
-    """Threads that each take every so many-th row of a batch. Sorted by length, their parts are alike."""
+    """Threads that each take some rows of a batch, and where there is much to do, some more when they are done.
+
+    One part for each thread has every so many-th row: sorted by length, they are alike. More parts than threads have
+    rows with sources of like length, and the padding that they do not need is cut off; who gets a short one is done
+    early, and takes the next. They also need less memory at a time.
+    """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -33,28 +43,51 @@ class SideBySide:
         list(self.pool.map(lambda _: together.wait(), range(threads)))  # all of them have begun
         torch.set_num_threads(before)  # they have changed it for every thread that comes after them
 
-    def parts(self, batch: Batch) -> int:
-        """Into how many parts a batch is worth splitting: always the same number for a batch and so many threads."""
-        return min(self.threads, batch.pairs, max(1, batch.target_BT.size // SMALLEST))
+    def parts(self, batch: Batch, *, weights: int) -> int:
+        """Into how many parts a batch is worth splitting: always the same number for a batch, a model and threads."""
+        tokens, twice = batch.target_BT.size, 2 * self.threads
+        if batch.pairs >= twice and tokens / twice * weights >= ENOUGH:
+            return twice
+        return min(self.threads, batch.pairs, max(1, tokens // SMALLEST))
 
     def gradient(
         self, loss_of: LossOf, parameters: Sequence[Tensor], batch: Batch, *, parts: int
     ) -> tuple[float, list[Tensor]]:
         """The summed loss of a batch's rows and its gradient, added up in the order of the parts."""
 
-        def go_through(part: int, seed: int) -> tuple[float, tuple[Tensor, ...]]:
-            rows = slice(part, None, parts)
+        def go_through(part: tuple[Ids, Ids], seed: int) -> tuple[float, tuple[Tensor, ...]]:
+            source_BS, target_BT = map(torch.from_numpy, part)
             with masks_from(seed):
-                loss = loss_of(torch.from_numpy(batch.source_BS[rows]), torch.from_numpy(batch.target_BT[rows]))
+                loss = loss_of(source_BS, target_BT)
                 return loss.item(), torch.autograd.grad(loss, parameters)
 
         seeds = torch.randint(1 << 62, (parts,)).tolist()
-        (loss_sum, first), *others = self.pool.map(go_through, range(parts), seeds)
-        for loss, gradients in others:
+        loss_sum, total = 0.0, list[Tensor]()
+        for loss, gradients in self.pool.map(go_through, self._split(batch, parts), seeds):
             loss_sum += loss
-            for total, gradient in zip(first, gradients, strict=True):
-                total.add_(gradient)
-        return loss_sum, list(first)
+            if not total:
+                total = list(gradients)
+                continue
+            for found, gradient in zip(total, gradients, strict=True):
+                found.add_(gradient)
+        return loss_sum, total
+
+    def _split(self, batch: Batch, parts: int) -> list[tuple[Ids, Ids]]:
+        rows: list[Ids] = [np.arange(part, batch.pairs, parts) for part in range(parts)]
+        if parts > self.threads:
+            longest_first = np.argsort(-_lengths(batch.source_BS), kind="stable")
+            rows = np.array_split(longest_first, parts)
+        return [(_trim(batch.source_BS[some]), _trim(batch.target_BT[some])) for some in rows]
+
+
+def _lengths(ids_BT: Ids) -> Ids:
+    found: Ids = np.count_nonzero(ids_BT != PAD, axis=1)
+    return found
+
+
+def _trim(ids_BT: Ids) -> Ids:
+    """Without the columns at the end that are padding in every row."""
+    return np.ascontiguousarray(ids_BT[:, : _lengths(ids_BT).max()])
 
 
 def _on_one_core() -> None:
