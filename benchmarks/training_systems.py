@@ -75,6 +75,7 @@ class Vitrail(System):
         batch = Batch(source_BS, target_BT, epoch=0, index=0, lines=())
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.gradients.fill([batch], batch.target_tokens)
+        torch.nn.utils.get_total_norm([one.grad for one in self.model.parameters() if one.grad is not None])
         self.optimizer.step()
         return loss / batch.target_tokens
 

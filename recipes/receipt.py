@@ -50,7 +50,7 @@ def main() -> None:
     tests = tests_of(options)
     receipt = options.recipe.with_suffix(".receipt.json")
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
-    began_at = commit()
+    began_at = None if options.out.exists() else commit()  # who began it otherwise is not known
     done = subprocess.run([sys.executable, "-m", "vitrail", "train", options.recipe, "--out", options.out], check=False)
     if done.returncode:
         sys.exit(done.returncode)  # it has said why
@@ -76,13 +76,16 @@ def main() -> None:
 
 
 def commit() -> str | None:
-    """The commit that this source is of, with `-dirty` where a file differs from it; None where that is not known."""
-    command = ["git", "-C", str(Path(vitrail.__file__).parent), "describe", "--always", "--abbrev=40", "--exclude=*"]
+    """The commit that this source is of, with `-dirty` where it was changed since; None where nobody knows."""
+    source = Path(vitrail.__file__).parent
     try:
-        done = subprocess.run([*command, "--dirty"], capture_output=True, text=True, check=False)
-    except OSError:
+        head, changed = (
+            subprocess.run(["git", "-C", str(source), *what], capture_output=True, text=True, check=True).stdout.strip()
+            for what in (("rev-parse", "HEAD"), ("status", "--porcelain", "--", "."))
+        )
+    except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.strip() or None
+    return f"{head}-dirty" if changed else head
 
 
 def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -58,6 +58,14 @@ class TrainingError(VitrailError):
     """A run that cannot go on: a loss that is not finite, settings that changed on resume."""
 
 
+def is_shortage(error: BaseException) -> bool:
+    """Whether there was not enough memory, in any of the ways in which Python and torch say so."""
+    says_so = ("not enough memory", "can't allocate memory")
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in says_so)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """The known word nearest to what was typed, as the text of a fix; None where nothing is near."""
 

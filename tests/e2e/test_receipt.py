@@ -43,6 +43,8 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     for times in (1, 2):  # both find the run finished, and evaluate it once more
         receipt = make_receipt(recipe, out, tests)
         assert len(receipt["tests"]) == times and not receipt["earlier"]
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=SCRIPT.parent, capture_output=True, text=True, check=False)
+    assert (untested["training"]["commit"] or "").removesuffix("-dirty") == head.stdout.strip()  # "" without git
     assert receipt["training"]["commit"] == untested["training"]["commit"]
     assert receipt["training"]["peak_mb"] >= untested["training"]["peak_mb"]
     assert receipt["tests"][0]["decode"] == {

@@ -19,7 +19,8 @@ from vitrail.train import average_checkpoints, train
 from vitrail.train.checkpoint import average_weights
 from vitrail.train.events import Silence
 from vitrail.train.objective import Objective
-from vitrail.train.validation import Validator
+from vitrail.train.optimizer import set_rate
+from vitrail.train.validation import Found, Validator
 
 SMALL = {
     "model.d_model": 16,
@@ -191,6 +192,61 @@ def test_several_validation_sets_share_the_sentences_that_are_measured(desk):
     assert few == pytest.approx(loss("both", ("both.tsv",)), rel=1e-6)
 
 
+def test_a_short_validation_set_does_not_keep_the_others_from_being_translated(desk):
+    pairs = (desk.folder / "pairs.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    for name, lines in {"a.tsv": pairs[:2], "b.tsv": pairs[10:40]}.items():
+        (desk.folder / name).write_text("".join(lines), encoding="utf-8")
+    sets = tuple({"pairs": str(desk.folder / name)} for name in ("a.tsv", "b.tsv"))
+    run = desk.run("run", data__validation=sets, data__validation_pairs=None, train__samples=10)
+    shown = [sample["source"] for sample in events(run, "validation")[-1]["samples"]]
+    wanted = [pairs[number].split("\t")[0] for number in (0, 10, 1, 11, 12, 13, 14)]
+    assert shown == wanted  # five of each, as far as there are
+
+
+def test_validation_that_takes_much_of_the_time_is_spoken_of_once(desk, monkeypatch):
+    monkeypatch.setattr("vitrail.train.pace.SETTLED", 0.0)
+    monkeypatch.setattr("vitrail.train.records.MUCH", 0.0)
+    (said,) = [note for note in notes_of(desk, "run") if "validation took" in note]
+    assert "train.validate_every" in said
+    monkeypatch.setattr("vitrail.train.records.MUCH", 1.0)
+    assert not any("validation took" in note for note in notes_of(desk, "patient"))
+
+
+def test_a_run_ends_after_its_epochs_or_when_it_has_lost_its_patience(desk):
+    outcome = train(desk.config(train__max_epochs=2, train__max_steps=1000), desk.folder / "epochs")
+    assert outcome.reason == "max_epochs"
+    assert events(desk.folder / "epochs", "step")[-1]["epoch"] == 2
+    still = {"train__schedule": "constant", "train__peak_rate": 1e-12, "train__warmup_steps": 1}
+    config = desk.config(train__patience=2, train__validate_every=1, train__max_steps=1000, **still)
+    assert train(config, desk.folder / "patience").reason == "patience"
+    losses = [look["loss"] for look in events(desk.folder / "patience", "validation")]
+    assert min(losses) == losses[-3] <= min(losses[-2:])
+
+
+@pytest.mark.parametrize("limit", [None, 0.01])
+def test_a_gradient_is_made_as_short_as_the_settings_say(desk, monkeypatch, limit):
+    norms = []
+
+    def look(optimizer, rate):
+        gradients = [one.grad.flatten() for group in optimizer.param_groups for one in group["params"]]
+        norms.append(float(torch.cat(gradients).norm()))
+        set_rate(optimizer, rate)
+
+    monkeypatch.setattr("vitrail.train.loop.set_rate", look)
+    desk.run("run", train__clip_norm=limit)
+    assert len(norms) == 4
+    assert all(norm == pytest.approx(limit, rel=1e-3) if limit else norm > 0.1 for norm in norms)
+
+
+@pytest.mark.parametrize(("use", "step"), [("best", 2), ("last", 4)])
+def test_the_weights_that_are_used_are_those_that_were_asked_for(desk, monkeypatch, use, step):
+    losses = iter([3.0, 1.0, 2.0, 4.0])
+    monkeypatch.setattr(Validator, "look", lambda *_: Found(next(losses), None, ()))
+    run = desk.run("run", train__use=use, train__validate_every=1, train__checkpoint_every=1)
+    used, wanted = load_file(run / "model.safetensors"), average_weights(run, [step])
+    assert all(torch.equal(used[name], value) for name, value in wanted.items())
+
+
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["altered", "removed"])
 def test_an_average_that_was_harmed_is_named(desk, harm):
     run = desk.run("run", train__ema=0.9)
@@ -296,6 +352,14 @@ def test_a_shard_that_was_damaged_is_not_learnt_from(desk):
 def test_what_looks_at_a_validation_loss_needs_validation_data(desk, setting):
     with pytest.raises(ConfigError, match="needs validation data, and there is none"):
         desk.run("run", data__validation_pairs=None, **setting)
+
+
+def test_settings_that_are_refused_are_not_written_into_the_run(desk):
+    run = desk.run("run", data__validation_pairs=None)
+    before = (run / "config.toml").read_bytes()
+    with pytest.raises(ConfigError, match="needs validation data, and there is none"):
+        desk.run("run", data__validation_pairs=None, train__patience=2, train__max_steps=6)
+    assert (run / "config.toml").read_bytes() == before
 
 
 def test_a_rate_that_never_stops_rising_is_said_to_be_so(desk):

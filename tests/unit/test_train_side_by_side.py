@@ -17,7 +17,7 @@ from vitrail.train.learner import Learner
 from vitrail.train.objective import Objective
 from vitrail.train.optimizer import make_optimizer
 from vitrail.train.peers import ALONE
-from vitrail.train.side_by_side import SMALLEST, SideBySide
+from vitrail.train.side_by_side import ENOUGH, SMALLEST, SideBySide
 
 VOCABULARY = 50
 CPU = torch.device("cpu")
@@ -86,7 +86,8 @@ def test_a_batch_is_split_where_it_is_worth_it():
     assert parts(make_batch(SMALLEST // 10 + 1, width=20)) == 2
     assert parts(make_batch(SMALLEST, width=20)) == 4
     assert parts(make_batch(SMALLEST, width=20), weights=10**7) == 8  # so much to compute that parts cost nothing
-    assert parts(make_batch(7, width=4 * SMALLEST), weights=10**8) == 4
+    assert parts(make_batch(7, width=8 * SMALLEST), weights=10**8) == 4  # too few rows for more
+    assert parts(make_batch(SMALLEST // 4, width=20), weights=10**9) == 4  # too few tokens
 
 
 def test_dropout_is_the_same_whenever_the_generator_is_and_another_in_every_part():
@@ -117,7 +118,9 @@ def test_an_error_in_a_part_is_the_error_of_the_step():
         fill(gradients, [make_batch(40)])
 
 
-def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk):  # noqa: F811
+@pytest.mark.parametrize("enough", [ENOUGH, 0.0], ids=["a part for each thread", "two"])
+def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk, monkeypatch, enough):  # noqa: F811
+    monkeypatch.setattr("vitrail.train.side_by_side.ENOUGH", enough)
     settings = {"train__threads": 2, "train__batch_tokens": 4 * SMALLEST, "model__dropout": 0.2}
     whole = desk.run("whole", **settings)
     desk.run("parted", **settings, train__max_steps=2)

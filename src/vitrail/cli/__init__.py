@@ -23,7 +23,7 @@ from vitrail.cli.score import score
 from vitrail.cli.studio import studio
 from vitrail.cli.train import train
 from vitrail.cli.translate import translate
-from vitrail.errors import StorageError, VitrailError
+from vitrail.errors import StorageError, VitrailError, is_shortage
 from vitrail.storage import FULL, explained
 
 app = typer.Typer(
@@ -101,8 +101,7 @@ def _run(arguments: list[str]) -> int:
             f"the system refuses: {error.strerror}", where=str(error.filename), fix="check the path and its permissions"
         ) from error
     except (MemoryError, RuntimeError) as error:
-        says_so = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)  # torch's ways
-        if not isinstance(error, MemoryError) and not says_so:
+        if not is_shortage(error):
             raise
         raise VitrailError(
             "there is not enough memory for this",

@@ -2,8 +2,8 @@
 
 A step keeps, as numbers of four bytes:
   fixed      parameters × (weights, gradients, 2 for Adam, 1 for a moving average, 1 for peers' gradients)
-             + 4 × 512 × vocabulary: the logits, of which never more are held (objective.py)
-             and for each thread beyond the first, which has rows of its own, its gradients and logits once more
+             + for each thread, which has rows of its own: parameters, for the gradient before it is added, and
+             4 × 512 × vocabulary, for the logits, of which never more are held (objective.py)
   per token  encoder_layers × (18 d_model + 2 d_ff) + decoder_layers × (26 d_model + 2 d_ff),
              and where attention weights are kept, 16 × heads × the longest row for each attention
 R-Drop sees every token twice, and subword dropout makes rows longer, by about twice its share at the most.
@@ -22,15 +22,13 @@ import torch
 
 from vitrail.config import Config, ModelConfig, TrainConfig
 from vitrail.data import Batch
-from vitrail.errors import TrainingError
+from vitrail.errors import TrainingError, is_shortage
 from vitrail.train.objective import ROWS
 from vitrail.train.peers import Peers
 
 LEAST, MOST = 512, 65_536
 UNKNOWN = 4096  # where a system does not tell how much memory is free
 NUMBER = 4  # bytes
-# As torch says it on a CPU; on a GPU it has an error of its own.
-_NO_MEMORY = ("not enough memory", "can't allocate memory")
 
 
 def batch_tokens_for(
@@ -42,7 +40,7 @@ def batch_tokens_for(
     looks = 2 if config.train.r_drop else 1
     copies = 4 + (config.train.ema is not None) + (peers.count > 1)
     logits = 4 * looks * ROWS * vocabulary
-    fixed = NUMBER * (copies * parameters + threads * (parameters + logits))  # every thread has a gradient of its own
+    fixed = NUMBER * (copies * parameters + threads * (parameters + logits))
     longer = 1 + 2 * config.train.subword_dropout
     per_token = NUMBER * looks * longer * _kept(config.model, longest=config.data.max_length + 2)
     tokens_here = (free / 2 - peers.local_count * fixed) / per_token  # of all processes on this computer
@@ -104,13 +102,12 @@ def explained_shortage(batches: Sequence[Batch], config: TrainConfig, origin: st
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        is_ours = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if not is_ours and not any(sign in str(error) for sign in _NO_MEMORY):
+        if not is_shortage(error):
             raise
         largest = max(batches, key=lambda batch: batch.source_BS.size + batch.target_BT.size)
         pairs, source, target = largest.pairs, largest.source_BS.shape[1], largest.target_BT.shape[1]
-        budget = config.batch_tokens
-        half = max(1, budget // 2) if budget != "auto" else budget
+        assert config.batch_tokens != "auto", "a run's settings have the number that was found for it"
+        half = max(1, config.batch_tokens // 2)
         other = (
             f"train.batch_tokens = {half} and train.accumulate = {2 * config.accumulate}, which learns the same in "
             "more and smaller parts"

@@ -125,7 +125,7 @@ def check_checkpoint(folder: Path, *, needs: tuple[str, ...] = _FILES) -> None:
         raise FolderError(
             f"the checkpoint is damaged or incomplete: {', '.join(wrong)}",
             where=str(folder),
-            fix=f"remove {folder.name} and run the same command again: the run goes on from the one before it",
+            fix=f"remove {folder.name} and run the same command again: the run goes on from the newest that is left",
         )
 
 

@@ -130,9 +130,12 @@ class Trainer:
         return Outcome(self.state.step, reason, self.state.best_loss)
 
     def _gradient_norm(self) -> float:
-        parameters = [parameter for parameter in self.learner.model.parameters() if parameter.grad is not None]
-        limit = self.config.clip_norm or math.inf
-        return float(torch.nn.utils.clip_grad_norm_(parameters, limit))
+        """The norm of the whole gradient, which is made shorter where the settings limit it."""
+        parameters = list(self.learner.model.parameters())
+        norm = torch.nn.utils.get_total_norm([one.grad for one in parameters if one.grad is not None])
+        if self.config.clip_norm is not None:
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.config.clip_norm, norm)
+        return float(norm)
 
     def _subword_dropout(self) -> SubwordDropout | None:
         share, longest = self.config.subword_dropout, self.learner.model.max_positions

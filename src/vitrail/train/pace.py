@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+SETTLED = 60.0  # seconds after which shares of the time mean something
+
 
 class Pace:
     """Counts steps and tokens against the clock."""
@@ -41,6 +43,10 @@ class Pace:
     def seconds(self) -> float:
         """Since the loop began, this time."""
         return time.monotonic() - self.began
+
+    def share(self, what: Literal["validation", "checkpoints"]) -> float:
+        """How much of the time so far something took; 0 as long as there is too little of it to tell."""
+        return self.spent[what] / self.seconds if self.seconds >= SETTLED else 0.0
 
     @property
     def unsaved_seconds(self) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from vitrail.text import Tokenizers
 from vitrail.trace.format import Array, encode_array
 from vitrail.trace.probes import FORMAT, PROBES, log_sum
 from vitrail.trace.record import listen
+from vitrail.train.validation import in_turn
 from vitrail.translator import Translator, cut_row
 
 GREEDY = DecodeConfig(beam_size=1, max_extra=10)  # an untrained model may never end by itself
@@ -98,8 +98,7 @@ def choose_probes(tokenizers: Tokenizers, config: TrainConfig, sets: Sequence[Va
     if config.probe_sentences:
         return tuple(_own(tokenizers, Probe(own.source, own.reference, own.to)) for own in config.probe_sentences)
     by_set = [_fitting(tokenizers, data, config.probes) for data in sets]
-    in_turn = [probe for probe in chain.from_iterable(zip_longest(*by_set)) if probe is not None]
-    return tuple(in_turn[: config.probes])
+    return tuple(in_turn(by_set)[: config.probes])
 
 
 def describe_probes(translator: Translator, probes: Sequence[Probe], *, label_smoothing: float) -> Line:

@@ -28,6 +28,8 @@ from vitrail.train.probes import ProbeLog
 from vitrail.train.validation import GREEDY, Validator
 from vitrail.translator import Translator
 
+MUCH = 0.1  # of a run's time, for looking at the validation data
+
 
 @dataclass(frozen=True)
 class Step:
@@ -63,6 +65,7 @@ class Records:
         self.validator = Validator(prepared, self.config)
         self.translator = Translator(self.judged, folder.tokenizers, GREEDY)
         self.probes.begin(self.translator, prepared.validation)
+        self.warned = False
         self.saved: int | None = None  # the step whose checkpoint and weights are both written
 
     def begin(self, state: RunState, *, expected_steps: int) -> None:
@@ -134,7 +137,17 @@ class Records:
         values = {"step": state.step, "loss": found.loss, "bleu": found.bleu, "best": is_best, "samples": samples}
         self.log.write("validation", values)
         self.listener.validated(Validated(state.step, found.loss, found.bleu, is_best, found.samples))
+        self._warn_of_much_looking()
         return self._save(state, origin=origin) if is_best else state
+
+    def _warn_of_much_looking(self) -> None:
+        share = self.pace.share("validation")
+        if share > MUCH and not self.warned:
+            self.warned = True
+            self.listener.note(
+                f"validation took {share:.0%} of the time so far: a larger train.validate_every, or fewer "
+                "loss_sentences and bleu_sentences, leave more for learning"
+            )
 
     def _probe(self, state: RunState, *, origin: str) -> None:
         if self.probes.is_due(state.step):
@@ -211,10 +224,11 @@ class Records:
             raise gone_wrong(what, self.folder, origin)
 
 
-def what_is_judged(config: TrainConfig) -> str:
+def what_is_judged(config: TrainConfig, *, sets: int) -> str:
     """What validation losses are of: those of two different things cannot be compared."""
     weights = "moving average" if config.use == "ema" else "weights"
-    return f"{weights}, {config.loss_sentences} sentences"
+    shared = f" of {sets} sets" if sets > 1 else ""
+    return f"{weights}, {config.loss_sentences} sentences{shared}"
 
 
 def why_over(config: TrainConfig, state: RunState) -> str | None:

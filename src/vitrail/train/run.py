@@ -66,12 +66,7 @@ def _open(
 ) -> tuple[ModelFolder, Prepared]:
     """The run's folder and data, made now or found."""
     if _holds_a_run(out):
-        folder = _reopen(config, out, listener)
-        prepared = Prepared.open(_data_folder(config, out))
-        _refuse_other_vocabulary(folder, prepared)
-        prepared.check()
-        _refuse_unmeasured(config, prepared)
-        return folder, prepared
+        return _reopen(config, out, listener)
     prepared = _prepare(config, out, listener)
     _refuse_unmeasured(config, prepared)
     if config.train.warmup_steps >= config.train.max_steps:
@@ -128,7 +123,7 @@ def _trainer(
         processes=peers.count,
         device=device.type,
         data=prepared.contents(),
-        judged=what_is_judged(config),
+        judged=what_is_judged(config, sets=len(prepared.validation)),
     )
     newest = peers.lead(lambda: max(list_steps(folder.path), default=None))
     if newest is not None:
@@ -177,7 +172,8 @@ def _is_judged_otherwise(before: RunState, now: RunState) -> bool:
     return before.judged not in ("", now.judged)  # "": of a time when it was not written down
 
 
-def _reopen(config: Config, out: Path, listener: Listener) -> ModelFolder:
+def _reopen(config: Config, out: Path, listener: Listener) -> tuple[ModelFolder, Prepared]:
+    """The folder and the data of a run that goes on. Settings are written only when nothing speaks against them."""
     if list_steps(out) and drop_damaged_weights(out):
         listener.note(f"{WEIGHTS} was missing or damaged: it is written again with the next checkpoint")
     folder = ModelFolder.open(out)
@@ -190,9 +186,13 @@ def _reopen(config: Config, out: Path, listener: Listener) -> ModelFolder:
     if config.train.batch_tokens == "auto":
         config = _with_batch_tokens(config, folder.config.train.batch_tokens)
     check_same_run(folder.config, config, where=str(out))
+    prepared = Prepared.open(_data_folder(config, out))
+    _refuse_other_vocabulary(folder, prepared)
+    prepared.check()
+    _refuse_unmeasured(config, prepared)
     if folder.config != config:
         folder.write_config(config)
-    return ModelFolder(out, config, folder.tokenizers)
+    return replace(folder, config=config), prepared
 
 
 def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:

@@ -22,7 +22,7 @@ from vitrail.model import masks_from
 from vitrail.text import PAD
 
 SMALLEST = 512  # target tokens of a part, padding included: below that, Python is what threads wait for
-ENOUGH = 4e9  # tokens times weights of a part: with so much to compute, two parts for each thread cost nothing
+ENOUGH = 4e9  # tokens times weights of a part: with so much to compute, two parts for each thread cost little
 
 Ids = NDArray[np.int64]
 LossOf = Callable[[Tensor, Tensor], Tensor]
@@ -46,7 +46,7 @@ class SideBySide:
     def parts(self, batch: Batch, *, weights: int) -> int:
         """Into how many parts a batch is worth splitting: always the same number for a batch, a model and threads."""
         tokens, twice = batch.target_BT.size, 2 * self.threads
-        if batch.pairs >= twice and tokens / twice * weights >= ENOUGH:
+        if batch.pairs >= twice and tokens >= twice * SMALLEST and tokens / twice * weights >= ENOUGH:
             return twice
         return min(self.threads, batch.pairs, max(1, tokens // SMALLEST))
 
@@ -65,11 +65,12 @@ class SideBySide:
         loss_sum, total = 0.0, list[Tensor]()
         for loss, gradients in self.pool.map(go_through, self._split(batch, parts), seeds):
             loss_sum += loss
-            if not total:
+            if total:
+                for found, gradient in zip(total, gradients, strict=True):
+                    found.add_(gradient)
+            else:
                 total = list(gradients)
-                continue
-            for found, gradient in zip(total, gradients, strict=True):
-                found.add_(gradient)
+            del gradients  # as large as the model, and not needed while the next part is awaited
         return loss_sum, total
 
     def _split(self, batch: Batch, parts: int) -> list[tuple[Ids, Ids]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TypeVar
 
 from vitrail.config import DecodeConfig, TrainConfig
 from vitrail.data import Prepared, ValidationSet
@@ -14,6 +17,8 @@ from vitrail.train.events import Sample
 from vitrail.translator import Translator, cut_row
 
 GREEDY = DecodeConfig(beam_size=1)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,7 @@ class Validator:
         translator = Translator(model, tokenizers, GREEDY)
         count = max(self.config.bleu_sentences, self.config.samples)
         by_set = [self._sample(translator, data, self._share(count)) for data in self.sets]
-        in_turn = [sample for samples in zip(*by_set, strict=False) for sample in samples]
-        return in_turn[:count]
+        return in_turn(by_set)[:count]
 
     def _share(self, count: int) -> int:
         """How many of so many sentences every set has: looking must not take longer where there are more sets."""
@@ -70,3 +74,8 @@ class Validator:
             Sample(source, reference, translation.text)
             for source, reference, translation in zip(sources, data.references, done, strict=False)
         ]
+
+
+def in_turn(by_set: Sequence[Sequence[T]]) -> list[T]:
+    """The first of every set, then the second of every set, and so on, as long as any set has one."""
+    return [one for row in zip_longest(*by_set) for one in row if one is not None]
