@@ -64,6 +64,29 @@ def test_where_nobody_knows_how_much_is_free_there_is_a_default():
 
 
 @pytest.mark.parametrize(
+    ("folder", "limit", "used", "held"),
+    [
+        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ],
+)
+def test_files_that_a_container_only_holds_for_next_time_count_as_free(monkeypatch, folder, limit, used, held):
+    files = {
+        f"{folder}/{limit}": f"{4 * GIB}\n",
+        f"{folder}/{used}": f"{3 * GIB}\n",
+        f"{folder}/memory.stat": f"anon {GIB}\n{held} {2 * GIB}\n",
+        "/proc/meminfo": f"MemTotal: {32 * GIB // 1024} kB\nMemAvailable: {16 * GIB // 1024} kB\n",
+    }
+    monkeypatch.setattr(budget, "_read", lambda path: files.get(str(path)))
+    assert free_memory(torch.device("cpu")) == 3 * GIB
+    files[f"{folder}/{limit}"] = "max\n"
+    assert free_memory(torch.device("cpu")) == 16 * GIB
+    files[f"{folder}/{limit}"] = f"{4 * GIB}\n"
+    del files[f"{folder}/memory.stat"]
+    assert free_memory(torch.device("cpu")) == GIB
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {"preset": "tiny"},

@@ -78,14 +78,15 @@ def _of_the_system() -> int | None:
 
 
 def _of_the_container() -> int | None:
-    """Linux's control groups, of the second version and the first."""
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    """Linux's control groups, of the second version and the first. Files it holds for next time make room when asked."""
+    for folder, limit, used, held in (
+        (Path("/sys/fs/cgroup"), "memory.max", "memory.current", "inactive_file"),
+        (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     ):
-        most, now = _read(Path(limit)), _read(Path(used))
+        most, now = _read(folder / limit), _read(folder / used)
         if most is not None and now is not None and most.strip().isdigit():
-            return max(0, int(most) - int(now))
+            table = dict(line.split() for line in (_read(folder / "memory.stat") or "").splitlines())
+            return max(0, int(most) - int(now) + int(table.get(held, 0)))
     return None
 
 
