@@ -10,7 +10,8 @@ from vitrail.config import load_config
 from vitrail.storage import checksum
 
 ROOT = Path(__file__).parents[2]
-RECIPES = sorted(path for path in (ROOT / "recipes").glob("*.toml") if path.stem not in ("recipe", "tests"))
+WITHOUT_DATA = ("recipe", "laptop", "tests")
+RECIPES = sorted(path for path in (ROOT / "recipes").glob("*.toml") if path.stem not in WITHOUT_DATA)
 
 
 def receipt_of(recipe):
@@ -24,6 +25,13 @@ def recipe(request):
 
 def test_a_recipe_can_be_read(recipe):
     assert load_config(recipe, given={}, overrides=[]).train.max_steps > 0
+
+
+def test_the_one_for_your_own_files_takes_them_and_a_size():
+    given = {"model.preset": "small", "data.source": "a.fr", "data.target": "a.en"}
+    config = load_config(ROOT / "recipes" / "laptop.toml", given=given, overrides=[])
+    assert [corpus.source for corpus in config.data.training_corpora()] == ["a.fr"]
+    assert config.model.d_model == 256
 
 
 def test_the_receipt_has_the_recipes_settings(recipe):
