@@ -2,9 +2,7 @@
 
 import json
 import tomllib
-from itertools import islice
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -13,7 +11,6 @@ from safetensors.torch import load_file
 from test_train_settings import checkpoint, desk, events  # noqa: F401  (desk is a fixture)
 
 from vitrail.config import Config, ModelConfig, load_config
-from vitrail.data import BatchStream, Position, Prepared, SubwordDropout
 from vitrail.errors import ConfigError, TrainingError
 from vitrail.folder import ModelFolder
 from vitrail.model import Transformer
@@ -46,7 +43,7 @@ def test_a_budget_is_a_power_of_two_within_bounds_and_grows_with_memory(free, mo
 def test_what_takes_memory_makes_batches_smaller():
     plain = fitted(8 * GIB)
     assert 512 < plain < 65_536
-    for change in ("train.r_drop=5.0", "train.subword_dropout=0.5", "model.attention_dropout=0.1", "model.d_ff=8192"):
+    for change in ("train.r_drop=5.0", "model.attention_dropout=0.1", "model.d_ff=8192"):
         assert fitted(8 * GIB, change) < plain, change
 
 
@@ -115,19 +112,6 @@ def test_a_token_keeps_no_more_than_the_formula_says(options, length):
         Objective(model, smoothing=0.1)(ids, ids)
     kept = sum(storage.nbytes() for storage in held.values())
     assert kept <= rows * length * budget._kept(config, longest=length) * budget.NUMBER
-
-
-def test_rows_grow_by_subword_dropout_no_more_than_the_formula_says(desk):  # noqa: F811
-    run = desk.run("run", train__max_steps=1)
-    prepared = Prepared.open(run / "data")
-    for share in (0.1, 0.3):
-        dropout = SubwordDropout(prepared.tokenizers, share=share, seed=1)
-        sizes = []
-        for change in (None, dropout):
-            stream = BatchStream(prepared.train, prepared.weights, batch_tokens=200, seed=1, subword_dropout=change)
-            batches = islice(stream.from_position(Position()), stream.batches_in_epoch(0))
-            sizes.append(np.mean([max(batch.source_BS.size, batch.target_BT.size) for _, batch in batches]))
-        assert sizes[1] <= sizes[0] * (1 + 2 * share)
 
 
 def test_auto_is_a_number_from_then_on(desk, monkeypatch):  # noqa: F811

@@ -24,7 +24,6 @@ _SHOWN_LINES = 5
 Numbers = NDArray[np.unsignedinteger]
 Rows = NDArray[np.int64]  # padded
 Found = tuple[Shard, NDArray[np.int64], NDArray[Any]]  # a shard, which rows of a batch come from it, and their records
-NO_ROW: Row = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class BatchStream:
         assert len(shards) == len(weights) and shards and all(weight > 0 for weight in weights)
         self._shards, self._weights = tuple(shards), tuple(weights)
         self._batch_tokens, self._seed = batch_tokens, seed
-        self._subword_dropout = subword_dropout  # batches are packed before it, by the lengths of the plain rows
+        self._subword_dropout = subword_dropout
         self._part = part  # the others are planned, so that a position means the same, but their tokens are not read
         # Pairs are numbered through all shards; a shard's numbers start where the one's before it end.
         self._starts = np.cumsum([0, *(len(shard) for shard in shards)])
@@ -144,39 +143,51 @@ class BatchStream:
         return order
 
     def _plan(self, order: Numbers, pool: int, epoch: int) -> list[Numbers]:
-        """The batches of one pool, in the order they come. Only lengths are read, no tokens."""
+        """The batches of one pool, in the order they come."""
         pools = _pools(len(order))
         numbers = order[len(order) * pool // pools : len(order) * (pool + 1) // pools]
-        source_N, target_N = np.empty((2, len(numbers)), dtype=np.int64)
-        for shard, chosen, local in self._by_shard(numbers):
-            records = shard.index[local]
-            source_N[chosen], target_N[chosen] = records["source"], records["target"]
+        source_N, target_N = self._lengths(numbers, epoch)
         batches = [numbers[rows] for rows in pack(source_N, target_N, self._batch_tokens)]
         shuffled = np.random.default_rng([self._seed, epoch, pool]).permutation(len(batches))
         return [batches[number] for number in shuffled]
 
+    def _lengths(self, numbers: Numbers, epoch: int) -> Rows:
+        """How long both sides of pairs are in an epoch. No tokens are read, but where words come in other pieces."""
+        lengths_2N = np.empty((2, len(numbers)), dtype=np.int64)
+        found = self._find(numbers)
+        for _, chosen, records in found:
+            lengths_2N[:, chosen] = records["source"], records["target"]
+        for at, source, target in self._varied(found, epoch):
+            lengths_2N[:, at] = len(source), len(target)
+        return lengths_2N
+
     def _batch(self, numbers_B: Numbers, epoch: int, index: int) -> Batch:
         if not len(numbers_B):
             return _nothing(epoch, index)
-        found = [(shard, chosen, shard.index[local]) for shard, chosen, local in self._by_shard(numbers_B)]
+        found = self._find(numbers_B)
         if self._subword_dropout is None:
             source_BS, target_BT = _plain(found, len(numbers_B))
         else:
-            source_BS, target_BT = self._varied(found, len(numbers_B), epoch, self._subword_dropout)
+            rows = {at: (source, target) for at, source, target in self._varied(found, epoch)}
+            source_BS, target_BT = (_rectangle([rows[at][side] for at in range(len(numbers_B))]) for side in (0, 1))
         lines = tuple((shard.corpus, tuple(records["line"].tolist())) for shard, _, records in found)
         return Batch(source_BS, target_BT, epoch, index, lines)
 
-    def _varied(self, found: Sequence[Found], rows: int, epoch: int, dropout: SubwordDropout) -> tuple[Rows, Rows]:
-        """The rows of a batch, their words in this epoch's pieces."""
-        sources, targets = [NO_ROW] * rows, [NO_ROW] * rows
+    def _varied(self, found: Sequence[Found], epoch: int) -> Iterator[tuple[int, Row, Row]]:
+        """With subword dropout, every pair's place and its rows, their words in this epoch's pieces."""
+        if self._subword_dropout is None:
+            return
         for shard, chosen, records in found:
             number, tokens = self._shards.index(shard), np.asarray(shard.tokens)
             for at, (start, source, target, line) in zip(chosen.tolist(), records.tolist(), strict=True):
                 both = tokens[start : start + source + target].astype(np.int32)
-                sources[at], targets[at] = dropout.vary(
-                    both[:source], both[source:], epoch=epoch, shard=number, line=line
+                yield (
+                    at,
+                    *self._subword_dropout.vary(both[:source], both[source:], epoch=epoch, shard=number, line=line),
                 )
-        return _rectangle(sources), _rectangle(targets)
+
+    def _find(self, numbers: Numbers) -> list[Found]:
+        return [(shard, chosen, shard.index[local]) for shard, chosen, local in self._by_shard(numbers)]
 
     def _by_shard(self, numbers: Numbers) -> Iterator[tuple[Shard, NDArray[np.int64], NDArray[np.int64]]]:
         """For each shard that has some of the pairs: which of them, and their numbers in the shard."""

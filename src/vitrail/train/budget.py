@@ -6,7 +6,7 @@ A step keeps, as numbers of four bytes:
              4 × 512 × vocabulary, for the logits, of which never more are held (objective.py)
   per token  encoder_layers × (18 d_model + 2 d_ff) + decoder_layers × (26 d_model + 2 d_ff),
              and where attention weights are kept, 16 × heads × the longest row for each attention
-R-Drop sees every token twice, and subword dropout makes rows longer, by about twice its share at the most.
+R-Drop sees every token twice.
 The factors cover the resident memory that steps of `tiny`, `small` and `base` took on a CPU; tests hold
 what autograd keeps below them.
 """
@@ -41,8 +41,7 @@ def batch_tokens_for(
     copies = 4 + (config.train.ema is not None) + (peers.count > 1)
     logits = 4 * looks * ROWS * vocabulary
     fixed = NUMBER * (copies * parameters + threads * (parameters + logits))
-    longer = 1 + 2 * config.train.subword_dropout
-    per_token = NUMBER * looks * longer * _kept(config.model, longest=config.data.max_length + 2)
+    per_token = NUMBER * looks * _kept(config.model, longest=config.data.max_length + 2)
     tokens_here = (free / 2 - peers.local_count * fixed) / per_token  # of all processes on this computer
     fitting = int(tokens_here * peers.count / peers.local_count)
     return min(MOST, max(LEAST, 1 << max(0, fitting.bit_length() - 1) if fitting > 0 else 0))
@@ -78,7 +77,7 @@ def _of_the_system() -> int | None:
 
 
 def _of_the_container() -> int | None:
-    """Linux's control groups, of the second version and the first. Files it holds for next time make room when asked."""
+    """Linux's control groups, of the second version and the first. Files that it holds for next time make room."""
     for folder, limit, used, held in (
         (Path("/sys/fs/cgroup"), "memory.max", "memory.current", "inactive_file"),
         (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
