@@ -66,7 +66,8 @@ class Subwords:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; specials leave no trace, but for `<unk>`."""
-        return tidy(self._pieces.decode(list(ids)))
+        # Left in, a symbol would part the bytes of a character that stand before and after it.
+        return tidy(self._pieces.decode([number for number in ids if not self._pieces.is_control(number)]))
 
     def token(self, token_id: int) -> str:
         """How one id is written on a screen; "▁" is the space before a word."""
