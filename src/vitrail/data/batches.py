@@ -151,7 +151,7 @@ class BatchStream:
         shuffled = np.random.default_rng([self._seed, epoch, pool]).permutation(len(batches))
         return [batches[number] for number in shuffled]
 
-    def _lengths(self, numbers: Numbers, epoch: int) -> Rows:
+    def _lengths(self, numbers: Numbers, epoch: int) -> NDArray[np.int64]:
         """How long both sides of pairs are in an epoch. No tokens are read, but where words come in other pieces."""
         lengths_2N = np.empty((2, len(numbers)), dtype=np.int64)
         found = self._find(numbers)

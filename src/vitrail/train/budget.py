@@ -84,7 +84,8 @@ def _of_the_container() -> int | None:
     ):
         most, now = _read(folder / limit), _read(folder / used)
         if most is not None and now is not None and most.strip().isdigit():
-            table = dict(line.split() for line in (_read(folder / "memory.stat") or "").splitlines())
+            lines = (_read(folder / "memory.stat") or "").splitlines()
+            table = dict(line.split(" ", 1) for line in lines if " " in line)
             return max(0, int(most) - int(now) + int(table.get(held, 0)))
     return None
 
