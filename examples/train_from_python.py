@@ -8,7 +8,7 @@ from pathlib import Path
 
 import vitrail
 from vitrail.config import parse_config
-from vitrail.train import Silence, StepDone, train
+from vitrail.train import Silence, StepDone, keep_memory, train
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -49,6 +49,7 @@ def main() -> None:
         },
         where="this example",
     )
+    keep_memory()  # for this whole process: a tenth faster, and what it once needed it keeps
     outcome = train(config, given.out, Watch())
     print(f"ended at step {outcome.step} ({outcome.reason})")
     print(spaced(1905), "→", vitrail.load(given.out).translate(spaced(1905)).text)

@@ -24,6 +24,7 @@ CONFIG = "config.toml"
 TOKENIZER = "tokenizer"
 WEIGHTS = "model.safetensors"
 MANIFEST = "manifest.json"
+DATA = "data"  # of a run: what it is trained on
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ class ModelFolder:
         except (ConfigError, TextError) as error:
             raise FolderError(error.what, where=error.where or str(path), fix=error.fix) from error
         return cls(path, config, tokenizers)
+
+    @property
+    def data(self) -> Path:
+        """Where the prepared data of its training are, or were."""
+        named = self.config.data.prepared
+        return Path(named) if named is not None else self.path / DATA
 
     @property
     def has_weights(self) -> bool:

@@ -190,6 +190,13 @@ def test_evaluation_equals_sacrebleu_on_what_translate_writes(phrases, sentences
     assert found["bleu"]["signature"] in printed
 
 
+def test_without_a_test_set_a_run_is_measured_on_its_validation_data(trained, corpus):
+    own = command("evaluate", trained)
+    files = ("--source", corpus.validation_source, "--reference", corpus.validation_target)
+    assert own.stdout == command("evaluate", trained, *files).stdout
+    assert str(corpus.validation_source) in own.stderr
+
+
 def test_a_test_set_in_one_file_is_the_same_test_set(phrases, sentences, tmp_path):
     sides = [lines(path.read_text(encoding="utf-8")) for path in sentences]
     (tmp_path / "test.tsv").write_text("".join(f"{b}\t{a}\n" for a, b in zip(*sides, strict=True)), encoding="utf-8")

@@ -119,6 +119,10 @@ WRONG = {
     "a recipe that is not there": (lambda p: ["train", "no.toml", "--out", p.folder / "run"], ["no.toml", "no such"]),
     "a recipe that is not TOML": (lambda p: recipe(p, "[train\n"), ["not TOML", "recipe.toml"]),
     "nothing to train on": (lambda p: recipe(p, ""), ["nothing to train on", "--source and --target"]),
+    "half of the validation data": (
+        lambda p: [*p.train(), "--validation-source", p.source],
+        ["'validation_source'", "no 'validation_target'", "give both"],
+    ),
     "half of a corpus": (lambda p: recipe(p, "[data]\nsource = 'a'\n"), ["no 'target'", "give both"]),
     # files
     "a file that is not there": (lambda p: p.train(source=p.folder / "no"), ["no such file", "check the path"]),
@@ -132,7 +136,8 @@ WRONG = {
         lambda p: evaluate(p, reference=p.new("short", without_line(p.target, 300))),
         ["500 lines", "499", "seem to part near line"],
     ),
-    "no test set": (lambda p: ["evaluate", p.model], ["no test set", "--source and --reference, or --pairs"]),
+    "no test set": (lambda p: ["evaluate", p.words], ["no test set", "--source and --reference, or --pairs"]),
+    "half a test set": (lambda p: ["evaluate", p.model, "--source", p.source], ["half a test set", "--reference"]),
     "a test set twice": (lambda p: evaluate(p, "--pairs", p.source), ["more than one", "or --pairs"]),
     "a test set of half a pair": (
         lambda p: ["evaluate", p.model, "--pairs", p.new("half.tsv", "merci\tthanks\nmerci\n")],

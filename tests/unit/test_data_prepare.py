@@ -334,3 +334,75 @@ def test_the_manifest_is_json_with_checksums(tmp_path):
     assert manifest["files"].keys() | {"manifest.json"} == on_disk
     for name, known in manifest["files"].items():
         assert hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() == known["sha256"]
+
+
+def held_out_of(tmp_path, lines, **settings):
+    files = {
+        "source": write(tmp_path / "a.fr", lines),
+        "target": write(tmp_path / "a.en", [line.upper() for line in lines]),
+    }
+    return prepare(small(**files, hold_out=6, **settings), tmp_path / "out", seed=1)
+
+
+def test_pairs_are_held_out_where_no_validation_is_named(tmp_path):
+    lines = sentences(100, 1)
+    again = [*lines, *(f"  {line} " for line in lines)]  # every sentence twice, with blanks around it the second time
+    prepared = held_out_of(tmp_path, again, strict=True, drop_duplicates=False)
+    (data,) = prepared.validation
+    assert len(data.sources) == 6
+    assert data.references == [source.upper() for source in data.sources]
+    seen = {text.strip() for source, target in decoded(prepared) for text in (source, target)}
+    assert seen.isdisjoint(text.strip() for text in (*data.sources, *data.references))
+    (left_out,) = prepared.report.left_out
+    assert left_out.reason is Reason.HELD_OUT
+    assert len(decoded(prepared)) == 200 - left_out.count
+    assert any("6 pairs to validate on" in note for note in prepared.report.notes)
+
+
+def test_what_is_held_out_is_not_the_same_for_another_seed(tmp_path):
+    files = two_files(tmp_path, 200)
+    held_out = [
+        prepare(small(**files, hold_out=6), tmp_path / str(number), seed=seed).validation[0].sources
+        for number, seed in enumerate((1, 1, 2))
+    ]
+    assert held_out[0] == held_out[1] != held_out[2]
+
+
+def test_a_sentence_that_is_held_out_one_way_is_not_trained_on_the_other(tmp_path):
+    files = two_files(tmp_path, 200)
+    there = CorpusConfig(**files, source_language="fr", target_language="en")
+    back = CorpusConfig(
+        source=files["target"], target=files["source"], source_language="en", target_language="fr", weight=2.0
+    )
+    prepared = prepare(small(corpora=(there, back), hold_out=6), tmp_path / "out", seed=1)
+    first, second = prepared.validation
+    assert (first.to, second.to) == ("en", "fr")
+    assert first.sources == second.references  # the same pairs, so that no more is lost than need be
+    held_out = {*first.sources, *first.references}
+    for shard in (0, 1):
+        assert all(held_out.isdisjoint(pair) for pair in decoded(prepared, shard))
+
+
+def test_at_most_a_tenth_is_held_out(tmp_path):
+    prepared = held_out_of(tmp_path, sentences(35, 1))
+    assert len(prepared.validation[0].sources) == 3
+
+
+def test_a_few_pairs_are_all_trained_on(tmp_path):
+    prepared = held_out_of(tmp_path, sentences(9, 1))
+    assert prepared.validation == ()
+
+
+def test_nothing_is_held_out_where_validation_is_named(tmp_path):
+    files = two_files(tmp_path)
+    named = {"validation_source": files["source"], "validation_target": files["target"]}
+    with_both = prepare(small(**files, **named, hold_out=6), tmp_path / "with", seed=1)
+    without = prepare(small(**files, **named), tmp_path / "without", seed=1)
+    assert with_both.validation == without.validation
+    assert decoded(with_both) == decoded(without)
+
+
+def test_a_corpus_that_only_repeats_itself_cannot_be_held_out_of(tmp_path):
+    with pytest.raises(DataError, match="held out") as told:
+        held_out_of(tmp_path, ["le chat mange"] * 30)
+    assert "data.hold_out = 0" in told.value.fix

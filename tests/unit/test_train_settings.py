@@ -1,6 +1,7 @@
 """Settings of training at work, in runs of a few steps."""
 
 import json
+import shutil
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -139,11 +140,18 @@ def test_an_average_goes_on_to_the_last_bit(desk):
 
 
 def test_checkpoints_of_a_run_with_an_average_can_be_averaged(desk):
-    run = desk.run("run", train__ema=0.9, train__use="ema")
-    out, steps = average_checkpoints(run, last=2, out=desk.folder / "mean")
-    assert steps == [2, 4]
-    wanted = average_weights(run, [2, 4])
-    assert all(torch.equal(value, wanted[name]) for name, value in load_file(out / "model.safetensors").items())
+    for use, file in (("ema", "ema.safetensors"), ("last", "model.safetensors")):
+        run = desk.run(use, train__ema=0.9, train__use=use)
+        out, steps = average_checkpoints(run, last=2, out=desk.folder / f"mean-{use}")
+        assert steps == [2, 4]
+        wanted = average_weights(run, [2, 4], file=file)
+        assert all(torch.equal(value, wanted[name]) for name, value in load_file(out / "model.safetensors").items())
+
+
+def test_an_old_best_checkpoint_joins_no_average(desk):
+    run = desk.run("run", train__max_steps=8, train__keep_checkpoints=10, train__average=1)
+    shutil.rmtree(run / "checkpoints" / "step-000004")  # as if 2, the best, had been kept beside the newest
+    assert average_checkpoints(run, last=5, out=desk.folder / "mean")[1] == [6, 8]
 
 
 def test_a_checkpoint_that_the_clock_asks_for_can_be_gone_on_from_and_joins_no_average(desk):
@@ -278,6 +286,17 @@ def test_subword_dropout_on_prepared_words_is_refused_by_name(desk):
 
 
 # going on
+
+
+def test_a_corpus_that_changed_meanwhile_is_spoken_of(desk):
+    desk.run("run", train__max_steps=2)
+    assert not any("has changed" in note for note in notes_of(desk, "run"))
+    with (desk.folder / "pairs.tsv").open("a", encoding="utf-8") as file:
+        file.write("merci\tthanks\n")
+    (told,) = [note for note in notes_of(desk, "run", train__max_steps=6) if "has changed" in note]
+    assert "pairs.tsv" in told
+    (desk.folder / "pairs.tsv").unlink()  # what is not needed need not be there
+    assert not any("has changed" in note for note in notes_of(desk, "run", train__max_steps=8))
 
 
 def notes_of(desk, name, **changes):

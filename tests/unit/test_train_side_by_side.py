@@ -84,6 +84,7 @@ def test_a_batch_is_split_where_it_is_worth_it():
     assert parts(make_batch(1, width=9 * SMALLEST)) == 1  # one row is one part
     assert parts(make_batch(10, width=20)) == 1
     assert parts(make_batch(SMALLEST // 10 + 1, width=20)) == 2
+    assert parts(make_batch(SMALLEST * 3 // 20 + 1, width=20)) == 2  # not 3, which would leave a core idle
     assert parts(make_batch(SMALLEST, width=20)) == 4
     assert parts(make_batch(SMALLEST, width=20), weights=10**7) == 8  # so much to compute that parts cost nothing
     assert parts(make_batch(7, width=8 * SMALLEST), weights=10**8) == 4  # too few rows for more
@@ -127,6 +128,19 @@ def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk, monkeypatch, enough)
     parted = desk.run("parted", **settings)
     for name in ("model.safetensors", "optimizer.safetensors", "random.safetensors"):
         assert checkpoint(whole, 4)[name] == checkpoint(parted, 4)[name], name
+
+
+def test_a_few_parts_have_all_cores_between_them():
+    gradients, cores = make_gradients(4, dropout=0.0), []
+    look = gradients._loss
+    gradients._loss = lambda *ids: (cores.append(torch.get_num_threads()), look(*ids))[1]
+    before = torch.get_num_threads()
+    for rows in (SMALLEST // 10 + 1, SMALLEST // 5 + 1, SMALLEST // 10 + 1):
+        fill(gradients, [make_batch(rows)])
+    assert cores == [2, 2, 1, 1, 1, 1, 2, 2]
+    assert torch.get_num_threads() == before
+    with ThreadPoolExecutor(1) as another:
+        assert another.submit(torch.get_num_threads).result() == before
 
 
 def test_threads_work_on_one_core_and_leave_the_others_as_they_were():

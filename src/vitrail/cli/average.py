@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 def average(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A folder that `vitrail train` wrote.")],
-    last: Annotated[int, typer.Option(min=1, help="How many of the newest checkpoints.")] = 5,
+    last: Annotated[int, typer.Option(min=1, help="How many of the newest checkpoints, as far as they are kept.")] = 5,
     out: Annotated[Path | None, typer.Option(help="A new model folder. Unset: RUN's own weights are replaced.")] = None,
 ) -> None:
     """Average the newest checkpoints of RUN into one model."""
@@ -18,4 +19,6 @@ def average(
     from vitrail.train import average_checkpoints
 
     folder, steps = average_checkpoints(model_path(run), last=last, out=out)
+    if len(steps) < last:
+        print(f"note: the newest {len(steps)} are kept, not {last} (train.keep_checkpoints)", file=sys.stderr)
     print(f"averaged steps {', '.join(str(step) for step in steps)}: {folder}")

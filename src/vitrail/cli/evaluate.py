@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 def evaluate(
     model: Model,
-    source: Annotated[Path | None, typer.Option(help="The test set's sentences, one a line.")] = None,
+    source: Annotated[
+        Path | None, typer.Option(help="The test set's sentences, one a line. Unset: a run's own validation data.")
+    ] = None,
     reference: Annotated[Path | None, typer.Option(help="Their translations by people, line by line.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="Instead: both in one file, TSV or JSON lines.")] = None,
     source_field: Annotated[str | None, typer.Option(help="Its column (from 1) or key; unset: 1, source.")] = None,
@@ -47,9 +50,11 @@ def evaluate(
         sources, references = read_pairs(pairs, source_field=source_field, target_field=reference_field)
     elif pairs is None and source is not None and reference is not None:
         sources, references = read_aligned(source, reference)
+    elif pairs is None and source is None and reference is None:
+        sources, references, to = _own_validation(folder, to)
     else:
         raise DataError(
-            "there is no test set, or more than one",
+            "there is half a test set, or more than one",
             where="--source, --reference, --pairs",
             fix="give --source and --reference, or --pairs",
         )
@@ -67,6 +72,34 @@ def evaluate(
     systems = {model: translations, str(against): others}
     comparison = compare(systems, references, tokenize=tokenize, lowercase=lowercase)
     print(json.dumps(comparison.to_dict()) if as_json else comparison)
+
+
+def _own_validation(path: Path, to: str | None) -> tuple[list[str], list[str], str | None]:
+    """Sources, references and target language of what a run was validated on."""
+    from vitrail.data import Prepared
+    from vitrail.errors import DataError, FolderError
+    from vitrail.folder import ModelFolder
+
+    data = ModelFolder.open(path).data
+    try:
+        known = Prepared.open(data).validation
+    except FolderError:  # a model that travelled without its data
+        known = ()
+    sets = [one for one in known if to is None or one.to in (to, None)]
+    if not sets:
+        what = f" into '{to}'" if known else ""
+        raise DataError(
+            f"there is no test set, and no validation data{what} of the model's own",
+            where=str(data),
+            fix="give --source and --reference, or --pairs",
+        )
+    if len({one.to for one in sets}) > 1:
+        languages = ", ".join(sorted({str(one.to) for one in sets}))
+        raise DataError("the model was validated in several directions", where=str(data), fix=f"give --to: {languages}")
+    print(f"on the model's own validation data: {', '.join(one.name for one in sets)}", file=sys.stderr)
+    sources = [text for one in sets for text in one.sources]
+    references = [text for one in sets for text in one.references]
+    return sources, references, to or sets[0].to
 
 
 def _translations(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, read_recipe
+from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, ValidationSource, ValidationTarget, read_recipe
 
 
 def prepare(
@@ -15,6 +15,8 @@ def prepare(
     out: Annotated[Path, typer.Option(help="The folder to write. Name it in a recipe as data.prepared.")] = ...,  # type: ignore[assignment]
     source: SourceFile = None,
     target: TargetFile = None,
+    validation_source: ValidationSource = None,
+    validation_target: ValidationTarget = None,
     strict: Strict = False,
     changes: Changes = None,
 ) -> None:
@@ -22,7 +24,14 @@ def prepare(
     from vitrail.cli.progress import progressing
     from vitrail.data import prepare as prepare_data
 
-    config = read_recipe(recipe, {"data.source": source, "data.target": target, "data.strict": strict}, changes)
+    options: dict[str, Path | str | bool | None] = {
+        "data.source": source,
+        "data.target": target,
+        "data.validation_source": validation_source,
+        "data.validation_target": validation_target,
+        "data.strict": strict,
+    }
+    config = read_recipe(recipe, options, changes)
     with progressing() as progress:
         prepared = prepare_data(config.data, out, seed=config.train.seed, report=progress.working)
         for line in prepared.report.lines():

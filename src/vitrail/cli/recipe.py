@@ -11,6 +11,8 @@ from vitrail.config import Config, load_config
 
 SourceFile = Annotated[Path | None, typer.Option(help="Sentences to translate, one a line.")]
 TargetFile = Annotated[Path | None, typer.Option(help="Their translations, line by line.")]
+ValidationSource = Annotated[Path | None, typer.Option(help="Sentences to measure on while training.")]
+ValidationTarget = Annotated[Path | None, typer.Option(help="Their translations.")]
 Strict = Annotated[bool, typer.Option("--strict", help="A pair that would be left out is an error.")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")

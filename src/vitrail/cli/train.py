@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from vitrail.cli.processes import is_first, told_once
-from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, read_recipe
+from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, ValidationSource, ValidationTarget, read_recipe
 from vitrail.config import Config
 
 
@@ -21,8 +21,8 @@ def train(
     out: Annotated[Path, typer.Option(help="The folder to write; a run that is already there goes on.")] = ...,  # type: ignore[assignment]
     source: SourceFile = None,
     target: TargetFile = None,
-    validation_source: Annotated[Path | None, typer.Option(help="The same, to measure on while training.")] = None,
-    validation_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
+    validation_source: ValidationSource = None,
+    validation_target: ValidationTarget = None,
     preset: Annotated[str | None, typer.Option(help="tiny, small, base or big.")] = None,
     strict: Strict = False,
     changes: Changes = None,
@@ -44,9 +44,8 @@ def train(
 def run(config: Config, out: Path) -> None:
     """Train with progress on the screen; end with how to go on or what to do next."""
     from vitrail.cli.progress import TrainingProgress
-    from vitrail.train import HeardError
+    from vitrail.train import HeardError, keep_memory
     from vitrail.train import train as start_or_go_on
-    from vitrail.train.memory import keep_memory
 
     keep_memory()
     with TrainingProgress() if is_first() else nullcontext() as progress:

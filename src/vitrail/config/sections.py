@@ -154,6 +154,7 @@ class DataConfig(Section):
     validation_pairs: File | None = None
     corpora: tuple[CorpusConfig, ...] = Field(default=(), strict=False)  # several, instead of source and target
     validation: tuple[CorpusConfig, ...] = Field(default=(), strict=False)
+    hold_out: Annotated[int, Field(ge=0, le=10_000)] = 0  # pairs of each corpus to validate on, if none are named
     prepared: File | None = None  # a folder that `vitrail prepare` wrote
     vocabulary: Literal["bpe", "unigram", "word"] = "bpe"
     vocabulary_size: Annotated[int, Field(ge=1, le=1_000_000)] = 8000
@@ -203,6 +204,9 @@ class DataConfig(Section):
         given = {key: value for key, value in values.items() if value is not None}
         if not given:
             return ()
+        if ("source" in given) != ("target" in given):
+            there, missing = (source, target) if "source" in given else (target, source)
+            raise ValueError(f"there is '{there}', but no '{missing}'|give both files")
         languages = {"source_language": self.source_language, "target_language": self.target_language}
         return (CorpusConfig.model_validate({**given, **languages}),)
 

@@ -95,7 +95,7 @@ class BatchStream:
         self._shards, self._weights = tuple(shards), tuple(weights)
         self._batch_tokens, self._seed = batch_tokens, seed
         self._subword_dropout = subword_dropout
-        self._part = part  # the others are planned, so that a position means the same, but their tokens are not read
+        self._part = part  # the others are planned too, so that a position means the same, but not made
         # Pairs are numbered through all shards; a shard's numbers start where the one's before it end.
         self._starts = np.cumsum([0, *(len(shard) for shard in shards)])
 

@@ -26,6 +26,7 @@ class Reason(StrEnum):
     EMPTY = "empty"
     CONTROL = "control characters"
     IDENTICAL = "source equal to target"
+    HELD_OUT = "held out for validation"
     DUPLICATE = "duplicate"
     LONG = "too long"
     RATIO = "odd length ratio"
@@ -109,7 +110,7 @@ class Tally:
 
     def leave_out(self, reason: Reason, corpus: Corpus, line: int) -> None:
         """Note one pair that is left out."""
-        if self.strict:
+        if self.strict and reason is not Reason.HELD_OUT:
             raise DataError(
                 f"a pair is not fit for training: {reason}",
                 where=corpus.where(line),

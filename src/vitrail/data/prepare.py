@@ -11,16 +11,24 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vitrail import __version__
 from vitrail.config import CorpusConfig, DataConfig
 from vitrail.data.corpora import Corpus, Pair
 from vitrail.data.filters import Reason, Tally, nothing_left, reason_in_lengths, reason_in_text
-from vitrail.data.prepared import FORMAT, TOKENIZER, VALIDATION, Prepared, describe_file, read_manifest, write_manifest
+from vitrail.data.prepared import (
+    FORMAT,
+    TOKENIZER,
+    VALIDATION,
+    Prepared,
+    describe_file,
+    read_manifest,
+    size_and_date,
+    write_manifest,
+)
 from vitrail.data.shards import ShardWriter
-from vitrail.data.survey import Report, survey
-from vitrail.data.validation import validation_sets, write_validation
+from vitrail.data.survey import Report, Survey, sentences, survey
+from vitrail.data.validation import held_out_sets, validation_sets, write_validation
 from vitrail.errors import DataError, FolderError
 from vitrail.storage import new_folder
 from vitrail.text import Tokenizers
@@ -31,12 +39,12 @@ _BLOCK = 4096  # pairs encoded and written at a time
 def prepare(config: DataConfig, out: Path, *, seed: int, report: Report | None = None) -> Prepared:
     """Read, filter and encode the corpora into the folder `out`. A folder made of the same is used as it is."""
     work = _Work.of(config, seed, report or _silent)
-    fingerprint = work.fingerprint()
+    fingerprint, inputs = work.fingerprint(), work.inputs()
     ready = _ready(out, fingerprint)
     if ready is not None:
         return ready
     with new_folder(out) as folder:
-        write_manifest(folder, {"fingerprint": fingerprint, **work.fill(folder)})
+        write_manifest(folder, {"fingerprint": fingerprint, "inputs": inputs, **work.fill(folder)})
     return Prepared.open(out)
 
 
@@ -71,14 +79,28 @@ class _Work:
         }
         return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode("utf-8")).hexdigest()
 
+    def inputs(self) -> dict[str, list[int]]:
+        """The files that are read, as they are named and as they are now."""
+        files = {file for corpus in (*self.corpora, *self.validation) for file in corpus.files()}
+        return {str(file): size_and_date(file) for file in sorted(files) if file.exists()}
+
     def fill(self, folder: Path) -> dict[str, Any]:
         """Write everything but the manifest, and give what it has to say."""
         # Validation first, for it is small: what is wrong with it shows before the work.
         sets, notes = validation_sets(self.validation, self.languages)
-        found = survey(self.corpora, self.config, scratch=folder / "scratch", seed=self.seed, report=self.report)
+        found = survey(
+            self.corpora,
+            self.config,
+            hold_out=0 if self.validation else self.config.hold_out,
+            scratch=folder / "scratch",
+            seed=self.seed,
+            report=self.report,
+        )
+        if not self.validation:
+            sets, notes = held_out_sets(found.held_out, self.languages)
         tokenizers = self._learn(found.sample)
         found.sample.clear()
-        encoder = _Encoder(self.config, tokenizers, Tally(self.config.strict), found.seen_before, self.report)
+        encoder = _Encoder(self.config, tokenizers, Tally(self.config.strict), found, self.report)
         files: dict[str, Any] = {}
         shards = [encoder.write_shard(corpus, folder, f"train-{n}", files) for n, corpus in enumerate(self.corpora)]
         tokenizers.save(folder / TOKENIZER)
@@ -107,7 +129,7 @@ class _Encoder:
     config: DataConfig
     tokenizers: Tokenizers
     tally: Tally
-    seen_before: NDArray[np.bool_]
+    found: Survey
     report: Report
     done: int = 0
 
@@ -117,13 +139,13 @@ class _Encoder:
         pairs = corpus.pairs()
         with ShardWriter(folder, name, vocabulary) as writer:
             while block := list(islice(pairs, _BLOCK)):
-                seen_before = self.seen_before[self.done : self.done + len(block)]
+                seen_before = self.found.seen_before[self.done : self.done + len(block)]
                 if len(seen_before) < len(block):
                     raise DataError("the corpus grew while it was read", where=corpus.name, fix="start again")
                 fit = [pair for pair, again in zip(block, seen_before, strict=True) if self._fits(pair, again, corpus)]
                 self._write(fit, corpus, writer)
                 self.done += len(block)
-                self.report("encoding", self.done, len(self.seen_before))
+                self.report("encoding", self.done, self.found.pairs)
         files |= writer.files()
         if writer.pairs == 0:
             raise nothing_left(corpus, self.tally)
@@ -131,7 +153,11 @@ class _Encoder:
         return {**entry, "weight": corpus.config.weight}
 
     def _fits(self, pair: Pair, again: np.bool_, corpus: Corpus) -> bool:
-        reason = reason_in_text(pair, self.config) or (Reason.DUPLICATE if again else None)
+        reason = reason_in_text(pair, self.config)
+        if reason is None and not self.found.held_back.isdisjoint(sentences(pair)):
+            reason = Reason.HELD_OUT
+        elif reason is None and again:
+            reason = Reason.DUPLICATE
         if reason is not None:
             self.tally.leave_out(reason, corpus, pair.line)
         return reason is None

@@ -64,6 +64,11 @@ class Prepared:
         files = {name: known["sha256"] for name, known in manifest["files"].items() if name.endswith(_BIG)}
         return hashlib.sha256(json.dumps([files, self.weights], sort_keys=True).encode("utf-8")).hexdigest()
 
+    def changed_files(self) -> list[str]:
+        """The files it was made of that are still there, but not as they were; none where that was not written down."""
+        known = read_manifest(self.path).get("inputs", {})
+        return [name for name, was in known.items() if Path(name).exists() and size_and_date(Path(name)) != was]
+
     def check(self) -> None:
         """Compare every file with its checksum, the large ones too."""
         for name, wanted in read_manifest(self.path)["files"].items():
@@ -73,6 +78,12 @@ class Prepared:
 def describe_file(path: Path) -> dict[str, Any]:
     """A file's size and checksum, as the manifest has them."""
     return {"size": path.stat().st_size, "sha256": checksum(path)}
+
+
+def size_and_date(path: Path) -> list[int]:
+    """What tells at a glance whether a file has changed."""
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
 
 
 def write_manifest(folder: Path, contents: dict[str, Any]) -> None:

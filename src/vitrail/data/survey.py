@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vitrail.config import DataConfig
-from vitrail.data.corpora import Corpus
+from vitrail.data.corpora import Corpus, Pair
 from vitrail.data.duplicates import DuplicateFinder
 from vitrail.data.filters import Tally, nothing_left, reason_in_text
 from vitrail.data.sample import Reservoir
+from vitrail.errors import DataError
 
 Report = Callable[[str, int, int | None], None]  # what is being done, how much of it, of how much
 
 VOCABULARY_PAIRS = 500_000  # the most that a vocabulary is learnt from; a larger corpus is sampled
+MOST_HELD_OUT = 10  # one in so many pairs of a corpus, however many are asked for
 _REPORT_EVERY = 4096
 
 
@@ -29,16 +32,22 @@ class Survey:
     pairs: int
     sample: list[tuple[str, str]]
     seen_before: NDArray[np.bool_]  # for each pair, in order, whether the same one came earlier
+    held_out: list[tuple[Corpus, list[Pair]]]  # pairs to validate on, in the order of their lines
+    held_back: frozenset[str]  # every sentence of theirs: a pair with one of them, on either side, is not trained on
 
 
-def survey(corpora: Sequence[Corpus], config: DataConfig, *, scratch: Path, seed: int, report: Report) -> Survey:
+def survey(
+    corpora: Sequence[Corpus], config: DataConfig, *, hold_out: int, scratch: Path, seed: int, report: Report
+) -> Survey:
     """Read everything once. `scratch` is a place for temporary files."""
     reservoir: Reservoir[tuple[str, str]] = Reservoir(VOCABULARY_PAIRS, seed)
+    held_out: list[tuple[Corpus, list[Pair]]] = []
     total = 0
     report("reading", 0, None)
     with DuplicateFinder(scratch) as finder:
         for corpus in corpora:
             tally = Tally(config.strict)
+            chosen: Reservoir[Pair] = Reservoir(max(hold_out, 1), seed)  # the same lines of a corpus read both ways
             first = total
             for pair in corpus.pairs():
                 reason = reason_in_text(pair, config)
@@ -46,6 +55,7 @@ def survey(corpora: Sequence[Corpus], config: DataConfig, *, scratch: Path, seed
                     tally.leave_out(reason, corpus, pair.line)
                 elif pair.source is not None and pair.target is not None:
                     reservoir.offer((pair.source, pair.target))
+                    chosen.offer(pair)
                     if config.drop_duplicates:
                         finder.add(total, f"{pair.to}\n{pair.source.strip()}\n{pair.target.strip()}")
                 total += 1
@@ -53,7 +63,23 @@ def survey(corpora: Sequence[Corpus], config: DataConfig, *, scratch: Path, seed
                     report("reading", total, None)
             if tally.total() == total - first:
                 raise nothing_left(corpus, tally)
+            most = min(hold_out, (total - first - tally.total()) // MOST_HELD_OUT)
+            if most:
+                held_out.append((corpus, sorted(random.Random(seed).sample(chosen.items, most))))
         report("reading", total, total)
         seen_before = finder.find(total)
     shutil.rmtree(scratch)
-    return Survey(total, reservoir.items, seen_before)
+    held_back = frozenset(text for _, pairs in held_out for pair in pairs for text in sentences(pair))
+    sample = [pair for pair in reservoir.items if held_back.isdisjoint(map(str.strip, pair))]
+    if not sample:
+        raise DataError(
+            "every pair has a sentence that is held out for validation, so that nothing is left to train on",
+            where=", ".join(corpus.name for corpus in corpora),
+            fix="set data.hold_out = 0, or name validation data; and look whether the corpus repeats itself",
+        )
+    return Survey(total, sample, seen_before, held_out, held_back)
+
+
+def sentences(pair: Pair) -> tuple[str, str]:
+    """Both sides of a pair, without the blanks around them."""
+    return (pair.source or "").strip(), (pair.target or "").strip()

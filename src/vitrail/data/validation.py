@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vitrail.data.corpora import Corpus
+from vitrail.data.corpora import Corpus, Pair
 from vitrail.errors import DataError
 
 VALIDATION_PAIRS = 10_000  # the most that is kept of a corpus
@@ -22,6 +22,19 @@ class ValidationSet:
     to: str | None
     sources: list[str]
     references: list[str]
+
+
+def held_out_sets(
+    held_out: Sequence[tuple[Corpus, Sequence[Pair]]], languages: Sequence[str]
+) -> tuple[list[ValidationSet], list[str]]:
+    """The sets of pairs that were held out of the training data, and a note for each."""
+    sets: list[ValidationSet] = []
+    for corpus, pairs in held_out:
+        found: dict[str | None, ValidationSet] = {}
+        for pair in pairs:
+            _add(pair, found, f"held out of {corpus.name}", languages)
+        sets.extend(found.values())
+    return sets, [f"{data.name}: {len(data.sources):,} pairs to validate on" for data in sets]
 
 
 def validation_sets(corpora: Sequence[Corpus], languages: Sequence[str]) -> tuple[list[ValidationSet], list[str]]:
@@ -41,10 +54,7 @@ def validation_sets(corpora: Sequence[Corpus], languages: Sequence[str]) -> tupl
             if kept == VALIDATION_PAIRS:
                 notes.append(f"{corpus.name}: only the first {VALIDATION_PAIRS:,} pairs are used for validation")
                 break
-            to = pair.to if languages else None
-            data = found.setdefault(to, ValidationSet(f"{corpus.name} to {to}" if to else corpus.name, to, [], []))
-            data.sources.append(pair.source)
-            data.references.append(pair.target)
+            _add(pair, found, corpus.name, languages)
             kept += 1
         if left_out:
             notes.append(f"{corpus.name}: {left_out:,} empty or broken pairs left out of the validation")
@@ -56,6 +66,15 @@ def validation_sets(corpora: Sequence[Corpus], languages: Sequence[str]) -> tupl
             )
         sets.extend(found.values())
     return sets, notes
+
+
+def _add(pair: Pair, sets: dict[str | None, ValidationSet], name: str, languages: Sequence[str]) -> None:
+    """Put a pair into the set of its target language."""
+    assert pair.source is not None and pair.target is not None
+    to = pair.to if languages else None
+    data = sets.setdefault(to, ValidationSet(f"{name} to {to}" if to else name, to, [], []))
+    data.sources.append(pair.source)
+    data.references.append(pair.target)
 
 
 def write_validation(path: Path, sets: Sequence[ValidationSet]) -> list[dict[str, Any]]:

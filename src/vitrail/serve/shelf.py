@@ -18,7 +18,6 @@ from vitrail.text import Tokenizers
 if TYPE_CHECKING:
     from vitrail.translator import Translator
 
-DATA = "data"
 STREET = ("the animal didn't cross the street because it was too tired", "fr")  # what the post is known for
 
 Stamp = tuple[int, ...]
@@ -152,9 +151,8 @@ def _example(folder: ModelFolder) -> dict[str, str | None] | None:
     readable = to in tokenizers.languages and _is_readable(tokenizers, text)
     if readable and tokenizers.source.kind == "word":
         return post
-    named = folder.config.data.prepared
     try:
-        prepared = Prepared.open(Path(named) if named is not None else folder.path / DATA)
+        prepared = Prepared.open(folder.data)
     except FolderError:  # a model that travelled without its data: subwords read any text, but is it English to it?
         return post if readable and ("en", to) in folder.config.data.directions() else None
     for data in prepared.validation:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,17 +14,14 @@ from vitrail.errors import FolderError
 if TYPE_CHECKING:
     from vitrail.translator import Translator
 
-DATA = "data"  # in a run's folder, unless [data] prepared names another
-
 
 def seen_in_training(translator: Translator, source: Sequence[int]) -> str | None:
     """`training` if this source row, its language symbol included, was trained on, else `held out`; None: unknown."""
     folder = translator.folder
     if folder is None:
         return None
-    named = folder.config.data.prepared
     try:
-        prepared = Prepared.open(Path(named) if named is not None else folder.path / DATA)
+        prepared = Prepared.open(folder.data)
     except FolderError:
         return None  # a model that travelled without its data
     if prepared.tokenizers.source.size != translator.tokenizers.source.size:

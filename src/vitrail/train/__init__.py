@@ -6,6 +6,7 @@ from vitrail.train.events import Listener, Sample, Silence, StepDone, Validated
 from vitrail.train.log import LOG, read_log
 from vitrail.train.loop import Outcome
 from vitrail.train.loss import smoothed_loss, smoothed_target
+from vitrail.train.memory import keep_memory
 from vitrail.train.peers import HeardError
 from vitrail.train.run import train
 
@@ -19,6 +20,7 @@ __all__ = [
     "StepDone",
     "Validated",
     "average_checkpoints",
+    "keep_memory",
     "list_steps",
     "read_log",
     "smoothed_loss",

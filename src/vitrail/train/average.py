@@ -5,20 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from vitrail.errors import FolderError
-from vitrail.folder import ModelFolder
+from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.storage import new_folder
-from vitrail.train.checkpoint import average_weights, list_steps
+from vitrail.train.checkpoint import EMA, average_weights, list_steps
 from vitrail.train.lock import sole_writer
 
 
 def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path, list[int]]:
     """Write the mean of a run's newest checkpoints into `out`, or over the run's own weights.
 
-    As in training, those that were written by chance, on Ctrl-C or by the clock, do not count, but for the newest.
+    Of a run that uses its moving average, the mean of that.
     """
     folder = ModelFolder.open(run)
-    known = list_steps(run)
-    steps = [step for step in known if step % folder.config.train.checkpoint_every == 0 or step == known[-1]][-last:]
+    config = folder.config.train
+    steps = _newest(list_steps(run), every=config.checkpoint_every)[-last:]
+    file = EMA if config.use == "ema" else WEIGHTS
     if not steps:
         raise FolderError(
             "this run has no checkpoints", where=str(run), fix="let the training go on, or give another run"
@@ -27,9 +28,22 @@ def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path
         raise FolderError("there is something here already", where=str(out), fix="choose another --out")
     if out is None:
         with sole_writer(run):
-            folder.write_weights(average_weights(run, steps))
+            folder.write_weights(average_weights(run, steps, file=file))
         return run, steps
-    weights = average_weights(run, steps)
+    weights = average_weights(run, steps, file=file)
     with new_folder(out) as partial:
         ModelFolder.create(partial, folder.config, folder.tokenizers).write_weights(weights)
     return out, steps
+
+
+def _newest(known: list[int], *, every: int) -> list[int]:
+    """The checkpoints without a gap up to the newest: an older one that is still there is the best, and all alone.
+
+    As in training, those that were written by chance, on Ctrl-C or by the clock, do not count, but for the newest.
+    """
+    found = known[-1:]
+    for step in reversed([step for step in known[:-1] if step % every == 0]):
+        if found[0] - step > every:
+            break
+        found.insert(0, step)
+    return found

@@ -12,7 +12,7 @@ import torch
 from vitrail.config import Config
 from vitrail.data import Prepared, prepare
 from vitrail.errors import ConfigError, DataError, FolderError, TrainingError
-from vitrail.folder import CONFIG, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, drop_damaged_weights, read_manifest
+from vitrail.folder import CONFIG, DATA, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, drop_damaged_weights, read_manifest
 from vitrail.storage import checksum, remove_folder
 from vitrail.trace.probes import PROBES
 from vitrail.train.budget import batch_tokens_for, free_memory
@@ -32,8 +32,6 @@ from vitrail.train.resume import check_same_run
 from vitrail.train.stop import stop_on_signals
 from vitrail.train.tensorboard import FOLDER as TENSORBOARD
 
-DATA = "data"
-
 
 def train(config: Config, out: Path, listener: Listener | None = None) -> Outcome:
     """Train into `out`. A folder that holds the same run, stopped or killed, goes on from its last checkpoint.
@@ -51,7 +49,7 @@ def train(config: Config, out: Path, listener: Listener | None = None) -> Outcom
                 folder, prepared = _open(config, out, listener or Silence(), device, peers)
             else:
                 folder = ModelFolder.open(out)
-                prepared = Prepared.open(_data_folder(folder.config, out))
+                prepared = Prepared.open(folder.data)
         precision = config.train.precision
         if peers.leads and listener is not None and is_slow(device, precision):
             listener.note(f"this processor has no instructions for {precision}: train.precision = 'float32' is faster")
@@ -186,9 +184,11 @@ def _reopen(config: Config, out: Path, listener: Listener) -> tuple[ModelFolder,
     if config.train.batch_tokens == "auto":
         config = _with_batch_tokens(config, folder.config.train.batch_tokens)
     check_same_run(folder.config, config, where=str(out))
-    prepared = Prepared.open(_data_folder(config, out))
+    prepared = Prepared.open(folder.data)
     _refuse_other_vocabulary(folder, prepared)
     prepared.check()
+    for name in prepared.changed_files():
+        listener.note(f"{name} has changed since it was read: the run goes on with what it read then")
     _refuse_unmeasured(config, prepared)
     if folder.config != config:
         folder.write_config(config)
@@ -217,10 +217,6 @@ def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
     for line in prepared.report.lines():
         listener.note(line)
     return prepared
-
-
-def _data_folder(config: Config, out: Path) -> Path:
-    return Path(config.data.prepared) if config.data.prepared is not None else out / DATA
 
 
 def _holds_a_run(out: Path) -> bool:

@@ -3,7 +3,7 @@
 The usual way is to let every operation use all cores. Then they wait for each other a thousand times in a step, and
 whatever else the computer does on one of them holds up all. Here each thread goes through rows of its own from the
 embedding to the gradient, on one core, and they meet once. As with processes, the sum of what they find is the
-gradient of the whole.
+gradient of the whole. Where there are more cores than parts that are worth it, a thread has several.
 """
 
 from __future__ import annotations
@@ -37,18 +37,20 @@ class SideBySide:
     """
 
     def __init__(self, threads: int) -> None:
-        self.threads = threads
-        before, together = torch.get_num_threads(), Barrier(threads)
-        self.pool = ThreadPoolExecutor(threads, initializer=_on_one_core)
+        self.threads, self.cores = threads, 1
+        self.others, together = torch.get_num_threads(), Barrier(threads)
+        self.pool = ThreadPoolExecutor(threads, initializer=_use, initargs=(self.cores,))
         list(self.pool.map(lambda _: together.wait(), range(threads)))  # all of them have begun
-        torch.set_num_threads(before)  # they have changed it for every thread that comes after them
+        torch.set_num_threads(self.others)  # they have changed it for every thread that comes after them
 
     def parts(self, batch: Batch, *, weights: int) -> int:
         """Into how many parts a batch is worth splitting: always the same number for a batch, a model and threads."""
         tokens, twice = batch.target_BT.size, 2 * self.threads
         if batch.pairs >= twice and tokens >= twice * SMALLEST and tokens / twice * weights >= ENOUGH:
             return twice
-        return min(self.threads, batch.pairs, max(1, tokens // SMALLEST))
+        most = min(self.threads, batch.pairs, max(1, tokens // SMALLEST))
+        # As few idle cores as possible, and then as many parts.
+        return max(range(1, most + 1), key=lambda parts: (parts * (self.threads // parts), parts))
 
     def gradient(
         self, loss_of: LossOf, parameters: Sequence[Tensor], batch: Batch, *, parts: int
@@ -57,10 +59,12 @@ class SideBySide:
 
         def go_through(part: tuple[Ids, Ids], seed: int) -> tuple[float, tuple[Tensor, ...]]:
             source_BS, target_BT = map(torch.from_numpy, part)
+            _use(cores)
             with masks_from(seed):
                 loss = loss_of(source_BS, target_BT)
                 return loss.item(), torch.autograd.grad(loss, parameters)
 
+        cores = max(1, self.threads // parts)
         seeds = torch.randint(1 << 62, (parts,)).tolist()
         loss_sum, total = 0.0, list[Tensor]()
         for loss, gradients in self.pool.map(go_through, self._split(batch, parts), seeds):
@@ -71,6 +75,9 @@ class SideBySide:
             else:
                 total = list(gradients)
             del gradients  # as large as the model, and not needed while the next part is awaited
+        if cores != self.cores:
+            self.cores = cores
+            torch.set_num_threads(self.others)
         return loss_sum, total
 
     def _split(self, batch: Batch, parts: int) -> list[tuple[Ids, Ids]]:
@@ -91,6 +98,8 @@ def _trim(ids_BT: Ids) -> Ids:
     return np.ascontiguousarray(ids_BT[:, : _lengths(ids_BT).max()])
 
 
-def _on_one_core() -> None:
-    torch.set_num_threads(1)
-    torch.get_num_threads()  # a thread takes over the number of all when it is first asked: now, not later
+def _use(cores: int) -> None:
+    """Let this thread use so many cores."""
+    # Asked first: a thread takes over the number of all when it is, and setting it costs oneDNN what it made ready.
+    if torch.get_num_threads() != cores:
+        torch.set_num_threads(cores)
