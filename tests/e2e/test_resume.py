@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from same_run import assert_same_run
@@ -70,4 +71,23 @@ def test_stopped_by_a_signal_it_saves_says_how_to_go_on_and_is_the_same_run(run_
     _, errors = process.communicate()
     assert process.returncode == 0, errors
     assert "going on from step" in errors
+    assert_same_run(trained, out)
+
+
+def test_a_run_goes_on_when_whoever_listened_has_left(run_command, trained, tmp_path):
+    out = tmp_path / "unheard"
+    process = start(run_command(out))
+    assert process.stderr.readline()
+    process.stderr.close()
+    assert process.wait() == 0
+    process.stdout.close()
+    assert_same_run(trained, out)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no disk that is always full")
+def test_a_run_goes_on_when_its_words_find_no_room(run_command, trained, tmp_path):
+    out = tmp_path / "unheard"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "vitrail", *map(str, run_command(out))], stderr=full, check=False)
+    assert done.returncode == 0
     assert_same_run(trained, out)

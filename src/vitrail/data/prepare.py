@@ -98,6 +98,8 @@ class _Work:
         )
         if not self.validation:
             sets, notes = held_out_sets(found.held_out, self.languages)
+        if self.config.hold_out and not sets:
+            notes.append("nothing is held out for validation: too few pairs have sentences that come only once")
         tokenizers = self._learn(found.sample)
         found.sample.clear()
         encoder = _Encoder(self.config, tokenizers, Tally(self.config.strict), found, self.report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,11 @@ from vitrail.data.corpora import Corpus, Pair
 from vitrail.data.duplicates import DuplicateFinder
 from vitrail.data.filters import Tally, nothing_left, reason_in_text
 from vitrail.data.sample import Reservoir
-from vitrail.errors import DataError
 
 Report = Callable[[str, int, int | None], None]  # what is being done, how much of it, of how much
 
 VOCABULARY_PAIRS = 500_000  # the most that a vocabulary is learnt from; a larger corpus is sampled
-MOST_HELD_OUT = 10  # one in so many pairs of a corpus, however many are asked for
+ONE_IN = 10  # as many pairs of a corpus are held out at most, however many are asked for
 _REPORT_EVERY = 4096
 
 
@@ -39,15 +39,15 @@ class Survey:
 def survey(
     corpora: Sequence[Corpus], config: DataConfig, *, hold_out: int, scratch: Path, seed: int, report: Report
 ) -> Survey:
-    """Read everything once. `scratch` is a place for temporary files."""
+    """Read everything, and once more where pairs are to be held out. `scratch` is a place for temporary files."""
     reservoir: Reservoir[tuple[str, str]] = Reservoir(VOCABULARY_PAIRS, seed)
-    held_out: list[tuple[Corpus, list[Pair]]] = []
+    choices: list[tuple[Corpus, Reservoir[Pair], int]] = []  # pairs that may be held out, and how many at most
     total = 0
     report("reading", 0, None)
     with DuplicateFinder(scratch) as finder:
         for corpus in corpora:
             tally = Tally(config.strict)
-            chosen: Reservoir[Pair] = Reservoir(max(hold_out, 1), seed)  # the same lines of a corpus read both ways
+            chosen: Reservoir[Pair] = Reservoir(2 * hold_out + 1, seed)  # the same lines of a corpus read both ways
             first = total
             for pair in corpus.pairs():
                 reason = reason_in_text(pair, config)
@@ -63,21 +63,23 @@ def survey(
                     report("reading", total, None)
             if tally.total() == total - first:
                 raise nothing_left(corpus, tally)
-            most = min(hold_out, (total - first - tally.total()) // MOST_HELD_OUT)
-            if most:
-                held_out.append((corpus, sorted(random.Random(seed).sample(chosen.items, most))))
+            choices.append((corpus, chosen, min(hold_out, (total - first - tally.total()) // ONE_IN)))
         report("reading", total, total)
         seen_before = finder.find(total)
     shutil.rmtree(scratch)
+    held_out = [(corpus, _once(corpus, chosen.items, most, seed)) for corpus, chosen, most in choices if most]
     held_back = frozenset(text for _, pairs in held_out for pair in pairs for text in sentences(pair))
     sample = [pair for pair in reservoir.items if held_back.isdisjoint(map(str.strip, pair))]
-    if not sample:
-        raise DataError(
-            "every pair has a sentence that is held out for validation, so that nothing is left to train on",
-            where=", ".join(corpus.name for corpus in corpora),
-            fix="set data.hold_out = 0, or name validation data; and look whether the corpus repeats itself",
-        )
-    return Survey(total, sample, seen_before, held_out, held_back)
+    return Survey(total, sample, seen_before, [one for one in held_out if one[1]], held_back)
+
+
+def _once(corpus: Corpus, chosen: list[Pair], most: int, seed: int) -> list[Pair]:
+    """Some of these pairs, none of whose sentences a corpus has a second time: what is frequent is to be learnt."""
+    wanted = {text for pair in chosen for text in sentences(pair)}
+    times = Counter(text for pair in corpus.pairs() for text in sentences(pair) if text in wanted)
+    in_any_order = random.Random(seed).sample(chosen, len(chosen))
+    fit = [pair for pair in in_any_order if all(times[text] == 1 for text in sentences(pair))]
+    return sorted(fit[:most])
 
 
 def sentences(pair: Pair) -> tuple[str, str]:

@@ -136,9 +136,11 @@ class Records:
         samples = [{"source": s.source, "reference": s.reference, "translation": s.translation} for s in found.samples]
         values = {"step": state.step, "loss": found.loss, "bleu": found.bleu, "best": is_best, "samples": samples}
         self.log.write("validation", values)
+        if is_best:
+            state = self._save(state, origin=origin)
         self.listener.validated(Validated(state.step, found.loss, found.bleu, is_best, found.samples))
         self._warn_of_much_looking()
-        return self._save(state, origin=origin) if is_best else state
+        return state
 
     def _warn_of_much_looking(self) -> None:
         share = self.pace.share("validation")
