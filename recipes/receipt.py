@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import resource
+import signal
 import subprocess
 import sys
 import tomllib
@@ -33,7 +34,7 @@ from vitrail.data import read_aligned, read_pairs
 from vitrail.errors import VitrailError
 from vitrail.evaluate import measure
 from vitrail.storage import checksum, write_text
-from vitrail.train.log import LOG
+from vitrail.train import LOG, read_log
 
 TESTS = Path(__file__).with_name("tests.toml")
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu")
@@ -51,28 +52,48 @@ def main() -> None:
     receipt = options.recipe.with_suffix(".receipt.json")
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
     began_at = None if options.out.exists() else commit()  # who began it otherwise is not known
-    done = subprocess.run([sys.executable, "-m", "vitrail", "train", options.recipe, "--out", options.out], check=False)
-    if done.returncode:
-        sys.exit(done.returncode)  # it has said why
+    code = train(options.recipe, options.out)
+    if code:
+        sys.exit(code)  # it has said why
     weights = checksum(options.out / "model.safetensors")
     same, earlier = split(known, weights)
     found = {
         "recipe": options.recipe.name,
         "settings": config.model_dump(mode="json", exclude_none=True),
-        "data": {path: checksum(Path(path)) for path in files(config)},
-        "versions": {"vitrail": vitrail.__version__, "python": platform.python_version()}
-        | {name: version(name) for name in LIBRARIES},
-        "machine": machine(config),
+        # What it was trained with: another machine may evaluate it later.
+        "data": same.get("data") or {path: checksum(Path(path)) for path in files(config)},
+        "versions": same.get("versions") or versions(),
+        "machine": same.get("machine") or machine(config),
         "training": {"commit": same["training"].get("commit") if same else began_at} | training(options.out, same),
         "weights": weights,
-        "tests": [
-            *same.get("tests", []),
-            *([] if options.no_tests else evaluate(tests, options.out, weights, config.decode)),
-        ],
+        "tests": [*same.get("tests", [])],
         "earlier": earlier,
     }
-    write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    write(receipt, found)
+    for test in [] if options.no_tests else tests:
+        found["tests"].append(evaluate(test, options.out, weights, config.decode))
+        write(receipt, found)  # at once: every look at a test set is in it
     print(receipt)
+
+
+def train(recipe: Path, out: Path) -> int:
+    """Run `vitrail train`, and give its exit code. Ctrl-C is its own affair: it writes a checkpoint before it ends."""
+    with subprocess.Popen([sys.executable, "-m", "vitrail", "train", str(recipe), "--out", str(out)]) as process:
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+
+
+def write(receipt: Path, found: dict[str, Any]) -> None:
+    write_text(receipt, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+
+
+def versions() -> dict[str, str]:
+    known = {"vitrail": vitrail.__version__, "python": platform.python_version()}
+    return known | {name: version(name) for name in LIBRARIES}
 
 
 def commit() -> str | None:
@@ -103,7 +124,9 @@ def files(config: Config) -> list[str]:
 
 
 def machine(config: Config) -> dict[str, Any]:
-    names = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {
         "processor": names[0] if names else platform.processor(),
         "cores": os.cpu_count(),
@@ -118,7 +141,7 @@ def training(out: Path, known: dict[str, Any]) -> dict[str, Any]:
     Times are those of the steps and of all that was done between them: not of preparing the data, nor of the last look.
     """
     peak_mb = round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6)
-    events = [json.loads(line) for line in _lines(out / LOG)]
+    events = read_log(out / LOG)
     steps = [event for event in events if event["event"] == "step"]
     if not steps:
         raise SystemExit(f"{out / LOG} has no step: set train.log_every to max_steps or less")
@@ -161,19 +184,15 @@ def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
     return tests
 
 
-def evaluate(tests: list[dict[str, str]], out: Path, weights: str, decode: DecodeConfig) -> list[dict[str, Any]]:
-    """Test sets, translated with the model's own settings."""
-    found = []
-    translator = vitrail.load(out)
-    for test in tests:
-        sources, references = read(test)
-        translations = [done.text for done in translator.translate(sources, to=test.get("to"))]
-        report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
-        print(report)
-        when = f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
-        settings = {"decode": {name: getattr(decode, name) for name in ("beam_size", "alpha", "penalty")}}
-        found.append({"date": when, **test, "weights": weights, **settings, **report.to_dict()})
-    return found
+def evaluate(test: dict[str, str], out: Path, weights: str, decode: DecodeConfig) -> dict[str, Any]:
+    """A test set, translated with the model's own settings."""
+    sources, references = read(test)
+    translations = [done.text for done in vitrail.load(out).translate(sources, to=test.get("to"))]
+    report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
+    print(report)
+    when = f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
+    settings = {"decode": {name: getattr(decode, name) for name in ("beam_size", "alpha", "penalty")}}
+    return {"date": when, **test, "weights": weights, "versions": versions(), **settings, **report.to_dict()}
 
 
 def read(test: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -183,11 +202,6 @@ def read(test: dict[str, str]) -> tuple[list[str], list[str]]:
     return read_pairs(
         Path(test["pairs"]), source_field=test.get("source_field"), target_field=test.get("reference_field")
     )
-
-
-def _lines(path: str | Path) -> list[str]:
-    path = Path(path)
-    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
 if __name__ == "__main__":

@@ -126,6 +126,12 @@ def cut_back(path: Path, size: int) -> None:
         file.truncate(file.read(size).rfind(b"\n") + 1)
 
 
+def whole_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file that somebody may be writing to: half a line at the end is left out."""
+    content = path.read_bytes()
+    return content[: content.rfind(b"\n") + 1].decode("utf-8").split("\n")[:-1]
+
+
 def checksum(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     with path.open("rb") as file:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from door import SMALL, vitrail
@@ -64,6 +66,24 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     assert [[test["weights"] for test in model["tests"]] for model in better["earlier"]] == [
         [test["weights"] for test in receipt["tests"]]
     ]
+
+
+def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(corpus, tmp_path):
+    recipe, tests, out = tmp_path / "small.toml", tmp_path / "tests.toml", tmp_path / "run"
+    write_recipe(corpus, recipe)
+    recipe.write_text(recipe.read_text().replace("max_steps = 40", "max_steps = 4000"))
+    tests.write_text(f'[[small]]\npairs = "{recipe.as_posix()}"\n')
+    command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, process_group=0) as process:
+        while process.poll() is None and not (out / "log.jsonl").exists():
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to both of them
+        errors = process.stderr.read().decode()
+    assert process.returncode == 130, errors
+    assert "run the same command again to go on" in errors
+    assert any((out / "checkpoints").iterdir())
+    assert not recipe.with_suffix(".receipt.json").exists()
 
 
 def test_a_test_set_that_is_missing_is_named_before_the_training(corpus, tmp_path):

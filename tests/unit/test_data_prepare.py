@@ -137,6 +137,14 @@ def test_one_target_language_needs_no_symbol(tmp_path):
     assert prepare(config, tmp_path / "out", seed=1).tokenizers.languages == ()
 
 
+def test_validation_into_a_language_that_is_not_learnt_is_refused(tmp_path):
+    files = two_files(tmp_path)
+    learnt = CorpusConfig(**files, source_language="fr", target_language="en")
+    other = CorpusConfig(**files, source_language="fr", target_language="de")
+    with pytest.raises(DataError, match="into 'de', which no training corpus does"):
+        prepare(small(corpora=(learnt,), validation=(other,)), tmp_path / "out", seed=1)
+
+
 @pytest.mark.parametrize("part", ["corpora", "validation"])
 def test_where_there_are_several_languages_every_corpus_names_its_own(tmp_path, part):
     file = write(tmp_path / "a.tsv", [f"{line}\t{line.upper()}" for line in sentences(20, 3)])

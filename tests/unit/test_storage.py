@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from vitrail.errors import StorageError
-from vitrail.storage import checksum, new_file, new_folder, remove_folder, save_tensors, write_text
+from vitrail.storage import checksum, new_file, new_folder, remove_folder, save_tensors, whole_lines, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -113,3 +113,11 @@ def test_a_checksum_follows_every_byte(tmp_path):
     before = checksum(tmp_path / "a")
     (tmp_path / "a").write_bytes(b"abd")
     assert checksum(tmp_path / "a") != before
+
+
+def test_a_file_that_is_being_written_to_is_read_to_its_last_whole_line(tmp_path):
+    path = tmp_path / "log.jsonl"
+    whole = "une ligne\u2028et la suite\n\nété\n".encode()
+    for cut in range(len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        assert "".join(f"{line}\n" for line in whole_lines(path)) == whole[: whole[:cut].rfind(b"\n") + 1].decode()

@@ -43,6 +43,11 @@ def test_nothing_to_learn_from_is_an_error():
         Subwords.train(["", "  "], "bpe", 300, ())
 
 
+def test_a_book_on_one_line_is_an_error():
+    with pytest.raises(TextError, match="every line is longer than 65,536 bytes"):
+        Subwords.train(["mot " * 30_000] * 3, "bpe", 300, ())
+
+
 def test_saved_and_loaded_is_the_same(tmp_path):
     subwords = Subwords.train(CORPUS, "unigram", 320, ("en",))
     subwords.save(tmp_path / "subwords.model")

@@ -101,6 +101,10 @@ def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
     torch.testing.assert_close(x.grad * 2, dropped.detach())  # what was left out teaches nothing
 
 
+def test_dropout_of_nearly_everything_stays_finite():
+    assert Dropout(0.9999999).train()(torch.ones(1000)).isfinite().all()
+
+
 def test_dropout_follows_torchs_generator_and_does_nothing_in_use():
     dropout = Dropout(0.5)
     x = torch.ones(7, 5)

@@ -85,6 +85,18 @@ def test_every_schedule_can_be_asked_for(schedule):
     assert all(math.isfinite(rate(step)) and rate(step) >= 0 for step in (1, 10, 10_000))
 
 
+@pytest.mark.parametrize("optimizer", ["adamw", "adafactor", "muon"])
+def test_weight_decay_is_a_setting_and_decoupled_from_the_gradient(optimizer):
+    layer = nn.Linear(6, 5)
+    before = layer.weight.detach().clone()
+    maker = make_optimizer(layer, TrainConfig(optimizer=optimizer, weight_decay=0.1))
+    set_rate(maker, 0.5)
+    for parameter in layer.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    maker.step()
+    torch.testing.assert_close(layer.weight.detach(), before * (1 - 0.5 * 0.1))
+
+
 @pytest.mark.parametrize("optimizer", ["adam", "adamw", "adafactor", "muon"])
 def test_an_optimiser_that_is_restored_goes_on_to_the_last_bit(optimizer):
     config = TrainConfig(optimizer=optimizer, weight_decay=0.1 if optimizer != "adam" else 0.0)

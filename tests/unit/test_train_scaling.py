@@ -27,9 +27,9 @@ GIB = 1 << 30
 # batch_tokens = "auto"
 
 
-def fitted(free, *changes, peers=ALONE, threads=1):
+def fitted(free, *changes, peers=ALONE, **machine):
     config = load_config(None, overrides=["model.preset=small", *changes])
-    return batch_tokens_for(config, parameters=8_000_000, vocabulary=8000, free=free, peers=peers, threads=threads)
+    return batch_tokens_for(config, parameters=8_000_000, vocabulary=8000, free=free, peers=peers, **machine)
 
 
 @settings(deadline=None)
@@ -52,6 +52,7 @@ def test_processes_share_the_memory_of_a_computer_and_add_that_of_others():
     assert fitted(8 * GIB, peers=Peers(0, 2, 0, 2)) <= alone
     assert fitted(8 * GIB, threads=16) < alone
     assert fitted(8 * GIB, peers=Peers(0, 4, 0, 1)) >= 2 * alone
+    assert fitted(8 * GIB, peers=Peers(0, 4, 0, 4), is_shared=False) >= 2 * alone  # GPUs
 
 
 def test_where_nobody_knows_how_much_is_free_there_is_a_default():
@@ -81,6 +82,12 @@ def test_files_that_a_container_only_holds_for_next_time_count_as_free(monkeypat
     files[f"{folder}/{limit}"] = f"{4 * GIB}\n"
     del files[f"{folder}/memory.stat"]
     assert free_memory(torch.device("cpu")) == GIB
+    # A group of our own inside it, as a batch system makes them.
+    kinds = "4:memory:" if folder.endswith("memory") else "0::"
+    files["/proc/self/cgroup"] = f"9:cpu,cpuacct:/\n{kinds}/jobs/ours\n"
+    assert free_memory(torch.device("cpu")) == GIB
+    files |= {f"{folder}/jobs/ours/{limit}": f"{GIB}\n", f"{folder}/jobs/ours/{used}": f"{GIB // 2}\n"}
+    assert free_memory(torch.device("cpu")) == GIB // 2
 
 
 @pytest.mark.parametrize(

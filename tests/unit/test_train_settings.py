@@ -152,6 +152,10 @@ def test_an_old_best_checkpoint_joins_no_average(desk):
     run = desk.run("run", train__max_steps=8, train__keep_checkpoints=10, train__average=1)
     shutil.rmtree(run / "checkpoints" / "step-000004")  # as if 2, the best, had been kept beside the newest
     assert average_checkpoints(run, last=5, out=desk.folder / "mean")[1] == [6, 8]
+    longer = desk.run("run", train__max_steps=10, train__keep_checkpoints=10, train__average=5)
+    wanted = average_weights(run, [6, 8, 10])
+    used = load_file(longer / "model.safetensors")
+    assert all(torch.equal(value, wanted[name]) for name, value in used.items())
 
 
 def test_a_checkpoint_that_the_clock_asks_for_can_be_gone_on_from_and_joins_no_average(desk):
@@ -286,6 +290,21 @@ def test_subword_dropout_on_prepared_words_is_refused_by_name(desk):
 
 
 # going on
+
+
+def test_prepared_rows_that_learned_positions_have_no_room_for_are_refused_at_once(desk):
+    longest = max(prepare(desk.config().data, desk.folder / "data", seed=1).train[0].index["source"])
+    with pytest.raises(ConfigError, match=f"a row of {longest} tokens, but model.max_positions = 9"):
+        desk.run(
+            "run",
+            data__pairs=None,
+            data__validation_pairs=None,
+            data__prepared=str(desk.folder / "data"),
+            data__max_length=7,
+            model__positions="learned",
+            model__max_positions=9,
+        )
+    assert not (desk.folder / "run").exists()
 
 
 def test_a_corpus_that_changed_meanwhile_is_spoken_of(desk):

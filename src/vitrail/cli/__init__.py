@@ -62,7 +62,7 @@ def main() -> None:
     # spinning slow everything down tenfold; threads that never spin make small models half as fast.
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     warnings.showwarning = _show_warning
-    sys.stderr = Patient(sys.stderr)  # type: ignore[assignment]
+    sys.stderr = Patient(sys.stderr)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What we read is UTF-8, whatever the terminal's language, and so is what we write. Names of files may be worse.
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")

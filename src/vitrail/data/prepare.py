@@ -195,6 +195,14 @@ def _validation_corpora(config: DataConfig, seed: int) -> list[Corpus]:
 def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple[str, ...]:
     """The target languages to choose from. Where there is only one, nobody has to choose, and there are none."""
     languages = tuple(dict.fromkeys(language for corpus in corpora for language in corpus.targets()))
+    for corpus in validation:
+        for language in corpus.targets():
+            if languages and language not in languages:
+                raise DataError(
+                    f"this validation corpus translates into '{language}', which no training corpus does",
+                    where=corpus.name,
+                    fix=f"choose one of: {', '.join(languages)}",
+                )
     if len(languages) < 2:
         return ()
     for corpus in (*corpora, *validation):
@@ -204,14 +212,6 @@ def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple
                 where=corpus.name,
                 fix="give its source_language and target_language",
             )
-    for corpus in validation:
-        for language in corpus.targets():
-            if language not in languages:
-                raise DataError(
-                    f"this validation corpus translates into '{language}', which no training corpus does",
-                    where=corpus.name,
-                    fix=f"choose one of: {', '.join(languages)}",
-                )
     return languages
 
 

@@ -47,7 +47,7 @@ class _Drop(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, share: float) -> Tensor:
-        threshold = round(share * LEVELS)
+        threshold = min(round(share * LEVELS), LEVELS - 1)
         kept = draw_mask(x.shape, threshold)
         ctx.save_for_backward(kept)
         ctx.scale = LEVELS / (LEVELS - threshold)

@@ -19,6 +19,7 @@ SubwordKind = Literal["bpe", "unigram"]
 # The rarest characters, this share of the text, are spelled in bytes instead of having an id each. The first share with
 # which the characters fit into the vocabulary is taken: the second and third are for scripts with thousands of them.
 _RARE_CHARACTERS = (0.0001, 0.0005, 0.02)
+LONGEST = 1 << 16  # bytes of a text that subwords are learnt from; longer ones are passed over
 
 
 class Subwords:
@@ -35,6 +36,10 @@ class Subwords:
     def train(cls, texts: Iterable[str], kind: SubwordKind, size: int, languages: Sequence[str]) -> Subwords:
         """Learn `size` subwords, or as many as the texts have in them. The same texts give the same bytes."""
         held = [tidied for text in texts if (tidied := tidy(text))]
+        if held and all(len(text.encode("utf-8")) > LONGEST for text in held):
+            raise TextError(
+                f"every line is longer than {LONGEST:,} bytes", fix="write one sentence on each line of the corpus"
+            )
         if not held:
             raise TextError("there is no text to learn subwords from", fix="give a corpus that is not empty")
         for rare in _RARE_CHARACTERS:
@@ -140,7 +145,7 @@ def _train(texts: Sequence[str], kind: SubwordKind, size: int, languages: Sequen
         character_coverage=1 - rare,
         normalization_rule_name="identity",
         remove_extra_whitespaces=True,
-        max_sentence_length=1 << 16,
+        max_sentence_length=LONGEST,
         num_threads=1,  # sums of floats depend on how they are split: one thread gives the same model everywhere
         minloglevel=2,
     )

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from vitrail.storage import whole_lines
+
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Every complete line; half a line at the end is still being written, and is left out."""
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    return [json.loads(line) for line in lines if line]
+    return [json.loads(line) for line in whole_lines(path) if line]

@@ -7,7 +7,7 @@ from pathlib import Path
 from vitrail.errors import FolderError
 from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.storage import new_folder
-from vitrail.train.checkpoint import EMA, average_weights, list_steps
+from vitrail.train.checkpoint import EMA, average_weights, in_a_row, list_steps
 from vitrail.train.lock import sole_writer
 
 
@@ -18,7 +18,7 @@ def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path
     """
     folder = ModelFolder.open(run)
     config = folder.config.train
-    steps = _newest(list_steps(run), every=config.checkpoint_every)[-last:]
+    steps = in_a_row(list_steps(run), every=config.checkpoint_every)[-last:]
     file = EMA if config.use == "ema" else WEIGHTS
     if not steps:
         raise FolderError(
@@ -34,16 +34,3 @@ def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path
     with new_folder(out) as partial:
         ModelFolder.create(partial, folder.config, folder.tokenizers).write_weights(weights)
     return out, steps
-
-
-def _newest(known: list[int], *, every: int) -> list[int]:
-    """The checkpoints without a gap up to the newest: an older one that is still there is the best, and all alone.
-
-    As in training, those that were written by chance, on Ctrl-C or by the clock, do not count, but for the newest.
-    """
-    found = known[-1:]
-    for step in reversed([step for step in known[:-1] if step % every == 0]):
-        if found[0] - step > every:
-            break
-        found.insert(0, step)
-    return found

@@ -32,9 +32,19 @@ NUMBER = 4  # bytes
 
 
 def batch_tokens_for(
-    config: Config, *, parameters: int, vocabulary: int, free: int | None, peers: Peers, threads: int = 1
+    config: Config,
+    *,
+    parameters: int,
+    vocabulary: int,
+    free: int | None,
+    peers: Peers,
+    threads: int = 1,
+    is_shared: bool = True,
 ) -> int:
-    """The largest power of two, within bounds, whose batches fit into half of the free memory of each computer."""
+    """The largest power of two, within bounds, whose batches fit into half of the free memory.
+
+    The processes of a computer share its memory; of GPUs each has its own.
+    """
     if free is None:
         return UNKNOWN
     looks = 2 if config.train.r_drop else 1
@@ -42,8 +52,8 @@ def batch_tokens_for(
     logits = 4 * looks * ROWS * vocabulary
     fixed = NUMBER * (copies * parameters + threads * (parameters + logits))
     per_token = NUMBER * looks * _kept(config.model, longest=config.data.max_length + 2)
-    tokens_here = (free / 2 - peers.local_count * fixed) / per_token  # of all processes on this computer
-    fitting = int(tokens_here * peers.count / peers.local_count)
+    sharing = peers.local_count if is_shared else 1
+    fitting = int((free / 2 - sharing * fixed) / per_token * peers.count / sharing)
     return min(MOST, max(LEAST, 1 << max(0, fitting.bit_length() - 1) if fitting > 0 else 0))
 
 
@@ -77,17 +87,31 @@ def _of_the_system() -> int | None:
 
 
 def _of_the_container() -> int | None:
-    """Linux's control groups, of the second version and the first. Files that it holds for next time make room."""
-    for folder, limit, used, held in (
-        (Path("/sys/fs/cgroup"), "memory.max", "memory.current", "inactive_file"),
-        (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    """Linux's control groups, of the second version and the first: ours, and those that it is in.
+
+    Files that a group holds for next time make room.
+    """
+    ours = [line.split(":", 2) for line in (_read(Path("/proc/self/cgroup")) or "").splitlines() if line.count(":") > 1]
+    found = []
+    for root, controller, limit, used, held in (
+        (Path("/sys/fs/cgroup"), "", "memory.max", "memory.current", "inactive_file"),
+        (
+            Path("/sys/fs/cgroup/memory"),
+            "memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
     ):
-        most, now = _read(folder / limit), _read(folder / used)
-        if most is not None and now is not None and most.strip().isdigit():
-            lines = (_read(folder / "memory.stat") or "").splitlines()
-            table = dict(line.split(" ", 1) for line in lines if " " in line)
-            return max(0, int(most) - int(now) + int(table.get(held, 0)))
-    return None
+        group = next((name for _, kinds, name in ours if controller in kinds.split(",")), "/")
+        own = root / group.lstrip("/")
+        for folder in (own, *(above for above in own.parents if above.is_relative_to(root))):
+            most, now = _read(folder / limit), _read(folder / used)
+            if most is not None and now is not None and most.strip().isdigit():
+                lines = (_read(folder / "memory.stat") or "").splitlines()
+                table = dict(line.split(" ", 1) for line in lines if " " in line)
+                found.append(max(0, int(most) - int(now) + int(table.get(held, 0))))
+    return min(found, default=None)
 
 
 def _read(path: Path) -> str | None:

@@ -129,6 +129,19 @@ def check_checkpoint(folder: Path, *, needs: tuple[str, ...] = _FILES) -> None:
         )
 
 
+def in_a_row(known: list[int], *, every: int) -> list[int]:
+    """The checkpoints without a gap up to the newest: an older one that is still there is the best, and all alone.
+
+    Those that were written by chance, on Ctrl-C or by the clock, do not count, but for the newest.
+    """
+    found = known[-1:]
+    for step in reversed([step for step in known[:-1] if step % every == 0]):
+        if found[0] - step > every:
+            break
+        found.insert(0, step)
+    return found
+
+
 def average_weights(run: Path, steps: list[int], *, file: str = WEIGHTS) -> dict[str, Tensor]:
     """The mean of the weights of several checkpoints, summed in float64 so that their order does not matter."""
     total: dict[str, Tensor] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vitrail.errors import FolderError
-from vitrail.storage import cut_back, explained, flush
+from vitrail.storage import cut_back, explained, flush, whole_lines
 from vitrail.train.tensorboard import Curves
 
 LOG = "log.jsonl"
@@ -45,7 +45,7 @@ class Log:
 def read_log(path: Path) -> list[dict[str, Any]]:
     """Every complete line of a log; a run that is being written to may end in half a line, which is left out."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+        lines = whole_lines(path) if path.exists() else []
         events = [json.loads(line) for line in lines if line]
         if all(isinstance(event, dict) and "event" in event for event in events):
             return events

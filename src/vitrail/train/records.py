@@ -16,6 +16,7 @@ from vitrail.train.checkpoint import (
     EMA,
     RunState,
     average_weights,
+    in_a_row,
     list_steps,
     remove_old,
     save_checkpoint,
@@ -207,8 +208,7 @@ class Records:
             self.listener.note(f"the best checkpoint, step {state.best_step}, is gone: step {step} is used")
         if self.config.use == "best":
             return [step]
-        steps = [known for known in list_steps(self.folder.path) if self._is_on_grid(known) or known == step]
-        return steps[-self.config.average :]
+        return in_a_row(list_steps(self.folder.path), every=self.config.checkpoint_every)[-self.config.average :]
 
     def _is_on_grid(self, step: int) -> bool:
         return step % self.config.checkpoint_every == 0

@@ -92,6 +92,7 @@ def _with_budget(folder: ModelFolder, device: torch.device, peers: Peers) -> Mod
         free=free_memory(device),
         peers=peers,
         threads=threads if peers.count == 1 and device.type == "cpu" else 1,
+        is_shared=device.type == "cpu",
     )
     config = _with_batch_tokens(folder.config, found)
     folder.write_config(config)
@@ -212,6 +213,7 @@ def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
                 where=config.data.prepared,
                 fix="use the [data] settings that it was prepared with",
             )
+        _refuse_long_rows(config, prepared)
         return prepared
     prepared = prepare(config.data, out / DATA, seed=config.train.seed, report=listener.working)
     for line in prepared.report.lines():
@@ -234,6 +236,17 @@ def _refuse_unmeasured(config: Config, prepared: Prepared) -> None:
             f"train.{needing[0]} = {getattr(config.train, needing[0])!r} needs validation data, and there is none",
             where="[data]",
             fix="give --validation-source and --validation-target, or leave it out",
+        )
+
+
+def _refuse_long_rows(config: Config, prepared: Prepared) -> None:
+    """Data that others prepared may have rows that learned positions have no room for."""
+    longest = max(int(shard.index[side].max()) for shard in prepared.train for side in ("source", "target"))
+    if config.model.positions == "learned" and longest > config.model.max_positions:
+        raise ConfigError(
+            f"the prepared data has a row of {longest} tokens, but model.max_positions = {config.model.max_positions}",
+            where=str(prepared.path),
+            fix=f"set model.max_positions = {longest} or more, or prepare the data with a smaller data.max_length",
         )
 
 
