@@ -53,7 +53,7 @@ def fill(run: Path, receipt_file: Path, precision: Precision, out: Path) -> int:
         raise FolderError("there is something here already", where=str(out), fix="choose another --out")
     folder = ModelFolder.open(run)
     model = folder.model()
-    prepared = Prepared.open(Path(folder.config.data.prepared or run / "data"))
+    prepared = Prepared.open(folder.data)
     if not prepared.validation:
         raise DataError(
             "this run has no validation data to measure the packing on",
