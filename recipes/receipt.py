@@ -79,10 +79,12 @@ def main() -> None:
 def train(recipe: Path, out: Path) -> int:
     """Run `vitrail train`, and give its exit code. Ctrl-C is its own affair: it writes a checkpoint before it ends."""
     with subprocess.Popen([sys.executable, "-m", "vitrail", "train", str(recipe), "--out", str(out)]) as process:
-        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         while True:
             try:
-                return process.wait()
+                code = process.wait()
+                signal.signal(signal.SIGTERM, before)
+                return code
             except KeyboardInterrupt:
                 continue
 

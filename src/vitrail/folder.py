@@ -62,6 +62,13 @@ class ModelFolder:
         named = self.config.data.prepared
         return Path(named) if named is not None else self.path / DATA
 
+    def has_vocabulary_of(self, other: Path) -> bool:
+        """Whether another folder, of a model or of prepared data, has the very same vocabulary."""
+        ours, theirs = (
+            {file.name: checksum(file) for file in (path / TOKENIZER).iterdir()} for path in (self.path, other)
+        )
+        return ours == theirs
+
     @property
     def has_weights(self) -> bool:
         """Whether there is something to translate with yet."""

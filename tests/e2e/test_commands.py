@@ -350,6 +350,14 @@ def test_a_reader_who_leaves_early_is_not_an_error(phrases):
         assert process.returncode == 0
 
 
+def test_standard_error_may_be_closed(phrases):
+    run = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-m", "vitrail"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    well = subprocess.run([*run, "info", str(phrases)], stdout=subprocess.PIPE, check=False, env=environment)
+    assert well.returncode == 0 and b"d_model" in well.stdout
+    assert subprocess.run([*run, "info", "nosuch"], stdout=subprocess.PIPE, check=False).returncode == 2
+
+
 def test_nothing_typed_gives_help():
     assert "Usage" in command().stdout
 

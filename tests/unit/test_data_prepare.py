@@ -366,7 +366,7 @@ def test_pairs_are_held_out_where_no_validation_is_named(tmp_path):
 
 def test_what_a_corpus_says_often_is_learnt_and_not_held_out(tmp_path):
     often = list(dict.fromkeys(sentences(60, 2)))
-    lines = [*sentences(100, 1), *often, *(f"  {line} " for line in often)]
+    lines = [*sentences(100, 1), *often, *(f"  {line.replace(' ', '  ', 1)} " for line in often)]
     prepared = held_out_of(tmp_path, lines)
     (data,) = prepared.validation
     assert not set(often) & set(data.sources)
@@ -400,6 +400,20 @@ def test_a_sentence_that_is_held_out_one_way_is_not_trained_on_the_other(tmp_pat
 def test_at_most_a_tenth_is_held_out(tmp_path):
     prepared = held_out_of(tmp_path, sentences(35, 1))
     assert len(prepared.validation[0].sources) == 3
+
+
+def test_what_one_corpus_says_once_and_another_often_is_learnt(tmp_path):
+    once = list(dict.fromkeys(sentences(40, 1)))
+    files = [
+        write(tmp_path / f"{name}.tsv", [f"{line}\t{line.upper()}" for line in lines])
+        for name, lines in (("a", once), ("b", [*once, *once, *sentences(40, 2)]))
+    ]
+    corpora = tuple(CorpusConfig(pairs=file) for file in files)
+    prepared = prepare(small(corpora=corpora, hold_out=6, drop_duplicates=False), tmp_path / "out", seed=1)
+    (data,) = prepared.validation
+    assert not set(once) & set(data.sources)
+    assert f"{files[0]}: nothing is held out" in str(prepared.report)
+    assert len(decoded(prepared, 0)) == len(once)
 
 
 def test_a_few_pairs_are_all_trained_on(tmp_path):

@@ -309,13 +309,13 @@ def test_prepared_rows_that_learned_positions_have_no_room_for_are_refused_at_on
 
 def test_a_corpus_that_changed_meanwhile_is_spoken_of(desk):
     desk.run("run", train__max_steps=2)
-    assert not any("has changed" in note for note in notes_of(desk, "run"))
+    assert not any("another size or date" in note for note in notes_of(desk, "run"))
     with (desk.folder / "pairs.tsv").open("a", encoding="utf-8") as file:
         file.write("merci\tthanks\n")
-    (told,) = [note for note in notes_of(desk, "run", train__max_steps=6) if "has changed" in note]
+    (told,) = [note for note in notes_of(desk, "run", train__max_steps=6) if "another size or date" in note]
     assert "pairs.tsv" in told
     (desk.folder / "pairs.tsv").unlink()  # what is not needed need not be there
-    assert not any("has changed" in note for note in notes_of(desk, "run", train__max_steps=8))
+    assert not any("another size or date" in note for note in notes_of(desk, "run", train__max_steps=8))
 
 
 def notes_of(desk, name, **changes):

@@ -91,6 +91,13 @@ def test_a_batch_is_split_where_it_is_worth_it():
     assert parts(make_batch(SMALLEST // 4, width=20), weights=10**9) == 4  # too few tokens
 
 
+@pytest.mark.parametrize(
+    ("threads", "worth", "parts"), [(2, 1, 1), (2, 2, 2), (3, 2, 2), (5, 4, 4), (7, 6, 6), (8, 3, 2), (8, 4, 4)]
+)
+def test_few_cores_are_idle_and_no_batch_that_can_be_split_is_whole(threads, worth, parts):
+    assert SideBySide(threads).parts(make_batch(worth * SMALLEST // 20 + 1), weights=1) == parts
+
+
 def test_dropout_is_the_same_whenever_the_generator_is_and_another_in_every_part():
     def masks_and_gradients():
         gradients = make_gradients(3, dropout=0.3, attention_dropout=0.2, activation_dropout=0.1)
@@ -135,12 +142,12 @@ def test_a_few_parts_have_all_cores_between_them():
     look = gradients._loss
     gradients._loss = lambda *ids: (cores.append(torch.get_num_threads()), look(*ids))[1]
     before = torch.get_num_threads()
-    for rows in (SMALLEST // 10 + 1, SMALLEST // 5 + 1, SMALLEST // 10 + 1):
+    for rows in (SMALLEST // 10 + 1, SMALLEST // 5 + 1, *[SMALLEST // 10 + 1] * 4):
         fill(gradients, [make_batch(rows)])
-    assert cores == [2, 2, 1, 1, 1, 1, 2, 2]
-    assert torch.get_num_threads() == before
-    with ThreadPoolExecutor(1) as another:
-        assert another.submit(torch.get_num_threads).result() == before
+        assert torch.get_num_threads() == before
+        with ThreadPoolExecutor(1) as another:
+            assert another.submit(torch.get_num_threads).result() == before
+    assert cores == [2, 2, 1, 1, 1, 1, *[2] * 8]
 
 
 def test_threads_work_on_one_core_and_leave_the_others_as_they_were():

@@ -20,5 +20,5 @@ def average(
 
     folder, steps = average_checkpoints(model_path(run), last=last, out=out)
     if len(steps) < last:
-        print(f"note: the newest {len(steps)} are kept, not {last} (train.keep_checkpoints)", file=sys.stderr)
+        print(f"note: there are {len(steps)} in a row up to the newest, not {last}", file=sys.stderr)
     print(f"averaged steps {', '.join(str(step) for step in steps)}: {folder}")

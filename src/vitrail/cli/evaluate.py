@@ -61,7 +61,7 @@ def evaluate(
     translator = load(folder)
     other = None if rival is None else list(read_sentences(rival)) if rival.is_file() else load(rival)
     if isinstance(other, list):
-        check_aligned(other, references, name=f"{against}, {reference or pairs}")
+        check_aligned(other, references, name=f"{against}, {reference or pairs or 'the validation data'}")
 
     translations = _translations(translator, sources, to, beam_size, alpha)
     if other is None:
@@ -77,14 +77,18 @@ def evaluate(
 def _own_validation(path: Path, to: str | None) -> tuple[list[str], list[str], str | None]:
     """Sources, references and target language of what a run was validated on."""
     from vitrail.data import Prepared
-    from vitrail.errors import DataError, FolderError
+    from vitrail.errors import DataError
     from vitrail.folder import ModelFolder
 
-    data = ModelFolder.open(path).data
-    try:
-        known = Prepared.open(data).validation
-    except FolderError:  # a model that travelled without its data
-        known = ()
+    folder = ModelFolder.open(path)
+    data = folder.data
+    known = Prepared.open(data).validation if data.exists() else ()  # a model may travel without its data
+    if known and not folder.has_vocabulary_of(data):
+        raise DataError(
+            "the model was not trained on the data that are there now",
+            where=str(data),
+            fix="give --source and --reference, or --pairs",
+        )
     sets = [one for one in known if to is None or one.to in (to, None)]
     if not sets:
         what = f" into '{to}'" if known else ""

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Any, TextIO
 
+_GONE = (errno.EPIPE, errno.EIO)  # a pipe or a terminal that nobody is at any more
+
 
 class Patient:
-    """A stream like the one it is given. When that can no longer be written to, what is written is forgotten."""
+    """A stream like the one it is given; what cannot be written is not, and nobody is told."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.stream = stream
 
     def write(self, text: str) -> int:
         """Write, if anybody still listens."""
         try:
-            return self._stream.write(text)
-        except OSError:
-            self._give_up()
+            return self.stream.write(text)
+        except OSError as error:
+            self._let_be(error)
             return len(text)
 
     def flush(self) -> None:
         """See that it is on its way, if anybody still listens."""
         try:
-            self._stream.flush()
-        except OSError:
-            self._give_up()
+            self.stream.flush()
+        except OSError as error:
+            self._let_be(error)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
 
-    def _give_up(self) -> None:
-        """From now on nothing can fail: what is left in the stream goes nowhere, and so does what follows."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self._stream.fileno())
-        os.close(nowhere)
+    def _let_be(self, error: OSError) -> None:
+        if error.errno in _GONE:  # a full disk may have room again
+            give_up(self.stream)
+
+
+def give_up(stream: TextIO) -> None:
+    """Let what is left in a stream, and all that follows, go nowhere: from now on nothing can fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

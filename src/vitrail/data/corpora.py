@@ -54,6 +54,15 @@ class Corpus:
         """The files it is read from."""
         return tuple(Path(name) for name in (self.config.source, self.config.target, self.config.pairs) if name)
 
+    def sides(self) -> frozenset[tuple[str, str]]:
+        """The files and fields that its sentences are in: the same where it is read the other way round."""
+        config = self.config
+        if config.pairs is None:
+            return frozenset((name, "") for name in (config.source, config.target) if name)
+        source, target = ("1", "2") if bare_suffix(Path(config.pairs)) in _TSV else ("source", "target")
+        fields = config.source_field or source, config.target_field or target
+        return frozenset((config.pairs, field) for field in fields)
+
     def stamps(self) -> list[list[str | int]]:
         """What tells this corpus, as it is now, from another: a prepared folder with the same stamps is up to date."""
         if self.config.builtin == "phrasebook":

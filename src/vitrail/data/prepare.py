@@ -82,7 +82,8 @@ class _Work:
     def inputs(self) -> dict[str, list[int]]:
         """The files that are read, as they are named and as they are now."""
         files = {file for corpus in (*self.corpora, *self.validation) for file in corpus.files()}
-        return {str(file): size_and_date(file) for file in sorted(files) if file.exists()}
+        known = {str(file): size_and_date(file) for file in sorted(files)}
+        return {name: found for name, found in known.items() if found is not None}
 
     def fill(self, folder: Path) -> dict[str, Any]:
         """Write everything but the manifest, and give what it has to say."""
@@ -98,8 +99,6 @@ class _Work:
         )
         if not self.validation:
             sets, notes = held_out_sets(found.held_out, self.languages)
-        if self.config.hold_out and not sets:
-            notes.append("nothing is held out for validation: too few pairs have sentences that come only once")
         tokenizers = self._learn(found.sample)
         found.sample.clear()
         encoder = _Encoder(self.config, tokenizers, Tally(self.config.strict), found, self.report)
@@ -156,7 +155,8 @@ class _Encoder:
 
     def _fits(self, pair: Pair, again: np.bool_, corpus: Corpus) -> bool:
         reason = reason_in_text(pair, self.config)
-        if reason is None and not self.found.held_back.isdisjoint(sentences(pair)):
+        held_back = self.found.held_back
+        if reason is None and held_back and not held_back.isdisjoint(sentences(pair)):
             reason = Reason.HELD_OUT
         elif reason is None and again:
             reason = Reason.DUPLICATE

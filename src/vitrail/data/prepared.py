@@ -65,9 +65,9 @@ class Prepared:
         return hashlib.sha256(json.dumps([files, self.weights], sort_keys=True).encode("utf-8")).hexdigest()
 
     def changed_files(self) -> list[str]:
-        """The files it was made of that are still there, but not as they were; none where that was not written down."""
+        """The files it was made of that now have another size or date; none where that was not written down."""
         known = read_manifest(self.path).get("inputs", {})
-        return [name for name, was in known.items() if Path(name).exists() and size_and_date(Path(name)) != was]
+        return [name for name, was in known.items() if size_and_date(Path(name)) not in (None, was)]
 
     def check(self) -> None:
         """Compare every file with its checksum, the large ones too."""
@@ -80,9 +80,12 @@ def describe_file(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": checksum(path)}
 
 
-def size_and_date(path: Path) -> list[int]:
-    """What tells at a glance whether a file has changed."""
-    found = path.stat()
+def size_and_date(path: Path) -> list[int] | None:
+    """What tells at a glance whether a file may have changed; None where it cannot be looked at."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
     return [found.st_size, found.st_mtime_ns]
 
 

@@ -17,6 +17,7 @@ from vitrail.data.corpora import Corpus, Pair
 from vitrail.data.duplicates import DuplicateFinder
 from vitrail.data.filters import Tally, nothing_left, reason_in_text
 from vitrail.data.sample import Reservoir
+from vitrail.text import tidy
 
 Report = Callable[[str, int, int | None], None]  # what is being done, how much of it, of how much
 
@@ -32,7 +33,7 @@ class Survey:
     pairs: int
     sample: list[tuple[str, str]]
     seen_before: NDArray[np.bool_]  # for each pair, in order, whether the same one came earlier
-    held_out: list[tuple[Corpus, list[Pair]]]  # pairs to validate on, in the order of their lines
+    held_out: list[tuple[Corpus, list[Pair]]]  # pairs to validate on, in any order
     held_back: frozenset[str]  # every sentence of theirs: a pair with one of them, on either side, is not trained on
 
 
@@ -67,21 +68,25 @@ def survey(
         report("reading", total, total)
         seen_before = finder.find(total)
     shutil.rmtree(scratch)
-    held_out = [(corpus, _once(corpus, chosen.items, most, seed)) for corpus, chosen, most in choices if most]
+    held_out = _hold_out(choices, seed) if hold_out else []
     held_back = frozenset(text for _, pairs in held_out for pair in pairs for text in sentences(pair))
-    sample = [pair for pair in reservoir.items if held_back.isdisjoint(map(str.strip, pair))]
-    return Survey(total, sample, seen_before, [one for one in held_out if one[1]], held_back)
+    sample = [pair for pair in reservoir.items if not held_back or held_back.isdisjoint(map(tidy, pair))]
+    return Survey(total, sample, seen_before, held_out, held_back)
 
 
-def _once(corpus: Corpus, chosen: list[Pair], most: int, seed: int) -> list[Pair]:
-    """Some of these pairs, none of whose sentences a corpus has a second time: what is frequent is to be learnt."""
-    wanted = {text for pair in chosen for text in sentences(pair)}
-    times = Counter(text for pair in corpus.pairs() for text in sentences(pair) if text in wanted)
-    in_any_order = random.Random(seed).sample(chosen, len(chosen))
-    fit = [pair for pair in in_any_order if all(times[text] == 1 for text in sentences(pair))]
-    return sorted(fit[:most])
+def _hold_out(choices: list[tuple[Corpus, Reservoir[Pair], int]], seed: int) -> list[tuple[Corpus, list[Pair]]]:
+    """Some of each corpus's pairs, none of whose sentences comes a second time: what is frequent is to be learnt."""
+    wanted = {text for _, chosen, _ in choices for pair in chosen.items for text in sentences(pair)}
+    texts = {corpus.sides(): corpus for corpus, _, _ in choices}.values()  # a corpus that is read both ways, once
+    times = Counter(text for corpus in texts for pair in corpus.pairs() for text in sentences(pair) if text in wanted)
+    held_out = []
+    for corpus, chosen, most in choices:
+        in_any_order = random.Random(seed).sample(chosen.items, len(chosen.items))
+        fit = [pair for pair in in_any_order if all(times[text] == 1 for text in sentences(pair))]
+        held_out.append((corpus, fit[:most]))
+    return held_out
 
 
 def sentences(pair: Pair) -> tuple[str, str]:
-    """Both sides of a pair, without the blanks around them."""
-    return (pair.source or "").strip(), (pair.target or "").strip()
+    """Both sides of a pair as a vocabulary reads them, whatever blanks they have."""
+    return tidy(pair.source or ""), tidy(pair.target or "")

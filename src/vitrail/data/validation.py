@@ -29,12 +29,16 @@ def held_out_sets(
 ) -> tuple[list[ValidationSet], list[str]]:
     """The sets of pairs that were held out of the training data, and a note for each."""
     sets: list[ValidationSet] = []
+    notes: list[str] = []
     for corpus, pairs in held_out:
         found: dict[str | None, ValidationSet] = {}
         for pair in pairs:
             _add(pair, found, f"held out of {corpus.name}", languages)
         sets.extend(found.values())
-    return sets, [f"{data.name}: {len(data.sources):,} pairs to validate on" for data in sets]
+        notes += [f"{data.name}: {len(data.sources):,} pairs to validate on" for data in found.values()]
+        if not found:
+            notes.append(f"{corpus.name}: nothing is held out, for too few of its pairs have sentences that come once")
+    return sets, notes
 
 
 def validation_sets(corpora: Sequence[Corpus], languages: Sequence[str]) -> tuple[list[ValidationSet], list[str]]:

@@ -116,7 +116,7 @@ def _of_the_container() -> int | None:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="ascii")
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
 

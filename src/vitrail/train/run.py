@@ -13,7 +13,7 @@ from vitrail.config import Config
 from vitrail.data import Prepared, prepare
 from vitrail.errors import ConfigError, DataError, FolderError, TrainingError
 from vitrail.folder import CONFIG, DATA, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, drop_damaged_weights, read_manifest
-from vitrail.storage import checksum, remove_folder
+from vitrail.storage import remove_folder
 from vitrail.trace.probes import PROBES
 from vitrail.train.budget import batch_tokens_for, free_memory
 from vitrail.train.checkpoint import CHECKPOINTS, RunState, list_steps, restore_checkpoint
@@ -189,7 +189,7 @@ def _reopen(config: Config, out: Path, listener: Listener) -> tuple[ModelFolder,
     _refuse_other_vocabulary(folder, prepared)
     prepared.check()
     for name in prepared.changed_files():
-        listener.note(f"{name} has changed since it was read: the run goes on with what it read then")
+        listener.note(f"{name} has another size or date than before: the run goes on with what it read then")
     _refuse_unmeasured(config, prepared)
     if folder.config != config:
         folder.write_config(config)
@@ -251,10 +251,7 @@ def _refuse_long_rows(config: Config, prepared: Prepared) -> None:
 
 
 def _refuse_other_vocabulary(folder: ModelFolder, prepared: Prepared) -> None:
-    ours, theirs = (
-        {file.name: checksum(file) for file in (path / TOKENIZER).iterdir()} for path in (folder.path, prepared.path)
-    )
-    if ours != theirs:
+    if not folder.has_vocabulary_of(prepared.path):
         raise TrainingError(
             "the vocabulary of the prepared data is not the run's",
             where=str(prepared.path),

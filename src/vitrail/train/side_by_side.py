@@ -37,9 +37,9 @@ class SideBySide:
     """
 
     def __init__(self, threads: int) -> None:
-        self.threads, self.cores = threads, 1
+        self.threads = threads
         self.others, together = torch.get_num_threads(), Barrier(threads)
-        self.pool = ThreadPoolExecutor(threads, initializer=_use, initargs=(self.cores,))
+        self.pool = ThreadPoolExecutor(threads, initializer=_use, initargs=(1,))
         list(self.pool.map(lambda _: together.wait(), range(threads)))  # all of them have begun
         torch.set_num_threads(self.others)  # they have changed it for every thread that comes after them
 
@@ -49,8 +49,8 @@ class SideBySide:
         if batch.pairs >= twice and tokens >= twice * SMALLEST and tokens / twice * weights >= ENOUGH:
             return twice
         most = min(self.threads, batch.pairs, max(1, tokens // SMALLEST))
-        # As few idle cores as possible, and then as many parts.
-        return max(range(1, most + 1), key=lambda parts: (parts * (self.threads // parts), parts))
+        # Several where they are worth it; then as few idle cores as possible, and then as many parts.
+        return max(range(min(2, most), most + 1), key=lambda parts: (parts * (self.threads // parts), parts))
 
     def gradient(
         self, loss_of: LossOf, parameters: Sequence[Tensor], batch: Batch, *, parts: int
@@ -59,12 +59,12 @@ class SideBySide:
 
         def go_through(part: tuple[Ids, Ids], seed: int) -> tuple[float, tuple[Tensor, ...]]:
             source_BS, target_BT = map(torch.from_numpy, part)
-            _use(cores)
+            has_changed.append(_use(cores))
             with masks_from(seed):
                 loss = loss_of(source_BS, target_BT)
                 return loss.item(), torch.autograd.grad(loss, parameters)
 
-        cores = max(1, self.threads // parts)
+        cores, has_changed = max(1, self.threads // parts), list[bool]()
         seeds = torch.randint(1 << 62, (parts,)).tolist()
         loss_sum, total = 0.0, list[Tensor]()
         for loss, gradients in self.pool.map(go_through, self._split(batch, parts), seeds):
@@ -75,8 +75,7 @@ class SideBySide:
             else:
                 total = list(gradients)
             del gradients  # as large as the model, and not needed while the next part is awaited
-        if cores != self.cores:
-            self.cores = cores
+        if any(has_changed):
             torch.set_num_threads(self.others)
         return loss_sum, total
 
@@ -98,8 +97,10 @@ def _trim(ids_BT: Ids) -> Ids:
     return np.ascontiguousarray(ids_BT[:, : _lengths(ids_BT).max()])
 
 
-def _use(cores: int) -> None:
-    """Let this thread use so many cores."""
+def _use(cores: int) -> bool:
+    """Let this thread use so many cores; tell whether that is another number than before."""
     # Asked first: a thread takes over the number of all when it is, and setting it costs oneDNN what it made ready.
-    if torch.get_num_threads() != cores:
-        torch.set_num_threads(cores)
+    if torch.get_num_threads() == cores:
+        return False
+    torch.set_num_threads(cores)
+    return True
