@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, ValidationSource, ValidationTarget, read_recipe
+from vitrail.cli.recipe import (
+    Changes,
+    SourceFile,
+    Strict,
+    TargetFile,
+    ValidationSource,
+    ValidationTarget,
+    data_options,
+    read_recipe,
+)
 
 
 def prepare(
@@ -24,13 +33,7 @@ def prepare(
     from vitrail.cli.progress import progressing
     from vitrail.data import prepare as prepare_data
 
-    options: dict[str, Path | str | bool | None] = {
-        "data.source": source,
-        "data.target": target,
-        "data.validation_source": validation_source,
-        "data.validation_target": validation_target,
-        "data.strict": strict,
-    }
+    options = data_options(source, target, validation_source, validation_target, strict)
     config = read_recipe(recipe, options, changes)
     with progressing() as progress:
         prepared = prepare_data(config.data, out, seed=config.train.seed, report=progress.working)

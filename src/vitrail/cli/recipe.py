@@ -19,6 +19,23 @@ Changes = Annotated[
 ]
 
 
+def data_options(
+    source: Path | None,
+    target: Path | None,
+    validation_source: Path | None,
+    validation_target: Path | None,
+    strict: bool,
+) -> dict[str, Path | str | bool | None]:
+    """The options above by the keys they stand for."""
+    return {
+        "data.source": source,
+        "data.target": target,
+        "data.validation_source": validation_source,
+        "data.validation_target": validation_target,
+        "data.strict": strict,
+    }
+
+
 def read_recipe(recipe: Path | None, options: dict[str, Path | str | bool | None], changes: list[str] | None) -> Config:
     """The settings of a recipe, with the options that were given, by the keys they stand for, and `--set` above all."""
     given = {key: str(value) if isinstance(value, Path) else value for key, value in options.items() if value}

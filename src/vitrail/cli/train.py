@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from vitrail.cli.processes import is_first, told_once
-from vitrail.cli.recipe import Changes, SourceFile, Strict, TargetFile, ValidationSource, ValidationTarget, read_recipe
+from vitrail.cli.recipe import (
+    Changes,
+    SourceFile,
+    Strict,
+    TargetFile,
+    ValidationSource,
+    ValidationTarget,
+    data_options,
+    read_recipe,
+)
 from vitrail.config import Config
 
 
@@ -28,16 +37,9 @@ def train(
     changes: Changes = None,
 ) -> None:
     """Train a translator. Stop it with Ctrl-C, run the same command again, and it goes on."""
-    options: dict[str, Path | str | bool | None] = {
-        "data.source": source,
-        "data.target": target,
-        "data.validation_source": validation_source,
-        "data.validation_target": validation_target,
-        "data.strict": strict,
-        "model.preset": preset,
-    }
+    options = data_options(source, target, validation_source, validation_target, strict)
     with told_once():
-        config = read_recipe(recipe, options, changes)
+        config = read_recipe(recipe, {**options, "model.preset": preset}, changes)
     run(config, out)
 
 
