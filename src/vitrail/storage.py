@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,19 +65,54 @@ def new_folder(path: Path) -> Iterator[Path]:
     path = path.resolve()
     partial = path.with_name(f".{path.name}{PARTIAL}")
     with explained(path):
-        try:
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir(parents=True)
-            yield partial
-            for file in sorted(partial.rglob("*")):
-                flush(file)
-            flush(partial)
-            remove_folder(path)
-            partial.replace(path)
-            flush(path.parent)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
+        if partial.exists():  # of a process that was killed, or of one that is at work
+            with _sole_writer(partial, path):
+                shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        with _sole_writer(partial, path):
+            try:
+                yield partial
+                for file in sorted(partial.rglob("*")):
+                    flush(file)
+                flush(partial)
+                remove_folder(path)
+                partial.replace(path)
+                flush(path.parent)
+            except BaseException:
+                shutil.rmtree(partial, ignore_errors=True)
+                raise
+
+
+@contextmanager
+def _sole_writer(partial: Path, path: Path) -> Iterator[None]:
+    """Keep out every other process that would write the same folder, as long as the block lasts."""
+    if sys.platform == "win32":  # no folder can be opened there
+        yield
+        return
+    descriptor = os.open(partial, os.O_RDONLY)
+    try:
+        if not take_lock(descriptor):
+            fix = "wait for it, or choose another name"
+            raise StorageError("another process is writing here", where=str(path), fix=fix)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def take_lock(descriptor: int) -> bool:
+    """Whether an open file is locked for us now. Where the system or the file system has no locks, it always is."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):
             raise
+    return True
 
 
 def remove_folder(path: Path) -> None:

@@ -49,6 +49,25 @@ def test_a_folder_is_replaced_as_a_whole_or_stays_as_it_was(tmp_path):
     assert names(tmp_path) == []
 
 
+def test_two_at_once_do_not_write_the_same_folder(tmp_path):
+    with new_folder(tmp_path / "f") as partial:
+        (partial / "one").write_text("1")
+        with pytest.raises(StorageError, match="another process is writing here"), new_folder(tmp_path / "f"):
+            pass
+        assert names(partial) == ["one"]
+    assert names(tmp_path / "f") == ["one"]
+    assert names(tmp_path) == ["f"]
+
+
+def test_what_a_killed_process_left_of_a_folder_is_not_in_the_way(tmp_path):
+    (tmp_path / ".f.partial").mkdir()
+    (tmp_path / ".f.partial" / "half").write_text("")
+    with new_folder(tmp_path / "f") as partial:
+        (partial / "one").write_text("1")
+    assert names(tmp_path / "f") == ["one"]
+    assert names(tmp_path) == ["f"]
+
+
 def test_a_removal_that_was_killed_does_not_stand_in_the_way_of_the_next(tmp_path, monkeypatch):
     def killed(path, **_options):
         if Path(path).exists():

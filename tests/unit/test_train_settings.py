@@ -307,6 +307,14 @@ def test_prepared_rows_that_learned_positions_have_no_room_for_are_refused_at_on
     assert not (desk.folder / "run").exists()
 
 
+def test_prepared_data_without_validation_is_spoken_of_where_it_was_asked_for(desk):
+    prepare(desk.config(data__validation_pairs=None).data, desk.folder / "data", seed=1)
+    given = {"data__pairs": None, "data__validation_pairs": None, "data__prepared": str(desk.folder / "data")}
+    said = "has nothing to validate on"
+    assert not any(said in note for note in notes_of(desk, "run", train__max_steps=1, **given))
+    assert any(said in note for note in notes_of(desk, "other", train__max_steps=1, data__hold_out=9, **given))
+
+
 def test_a_corpus_that_changed_meanwhile_is_spoken_of(desk):
     desk.run("run", train__max_steps=2)
     assert not any("another size or date" in note for note in notes_of(desk, "run"))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vitrail.errors import TrainingError
-from vitrail.storage import explained
+from vitrail.storage import explained, take_lock
 
 LOCK = ".lock"
 
@@ -36,7 +34,7 @@ def _take(run: Path) -> int:
     path = run / LOCK
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        if not _lock(descriptor):
+        if not take_lock(descriptor):
             os.close(descriptor)
             raise TrainingError(
                 "another training is writing here", where=str(run), fix="wait for it, or choose another --out"
@@ -47,19 +45,3 @@ def _take(run: Path) -> int:
         os.close(
             descriptor
         )  # whoever had the lock removed the file after we opened it: it is the next file that counts
-
-
-def _lock(descriptor: int) -> bool:
-    """Whether the lock is ours now. Where the system or the file system has no locks, it always is."""
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):
-            raise
-    return True

@@ -214,6 +214,10 @@ def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
                 fix="use the [data] settings that it was prepared with",
             )
         _refuse_long_rows(config, prepared)
+        if not prepared.validation and (config.data.hold_out or config.data.validation_corpora()):
+            listener.note(
+                "the prepared data has nothing to validate on: `vitrail prepare` takes validation files, or hold_out"
+            )
         return prepared
     prepared = prepare(config.data, out / DATA, seed=config.train.seed, report=listener.working)
     for line in prepared.report.lines():
