@@ -1,6 +1,6 @@
 """Put a finished French-English run into the box: the model that every command knows as `builtin`, with its model card.
 
-    python recipes/box.py runs/tatoeba-fr-en --receipt recipes/tatoeba-fr-en.receipt.json --precision float16
+    python recipes/box.py runs/tatoeba-fr-en --receipt recipes/tatoeba-fr-en.receipt.json --precision int8
 
 The weights are packed, and what that costs is measured on the run's validation set. The card is box.card.md, filled in
 with the scores, data and training of the receipt, which must be of these very weights. More than 10 MB are refused.
@@ -36,7 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="the folder of a finished run, its data still in it")
     parser.add_argument("--receipt", type=Path, required=True, help="what recipes/receipt.py wrote of it")
-    parser.add_argument("--precision", choices=get_args(Precision), default="float16")
+    parser.add_argument("--precision", choices=get_args(Precision), default="int8")
     parser.add_argument("--out", type=Path, default=PLACE, help="another place than the box")
     options = parser.parse_args()
     try:
