@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--no-tests", action="store_true", help="train, and leave the test sets alone")
     options = parser.parse_args()
     config = load_config(options.recipe, given={}, overrides=[])
-    tests = tests_of(options)
+    tests = [] if options.no_tests else tests_of(options)
     receipt = options.recipe.with_suffix(".receipt.json")
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
     began_at = None if options.out.exists() else commit()  # who began it otherwise is not known
@@ -61,7 +61,7 @@ def main() -> None:
         "recipe": options.recipe.name,
         "settings": config.model_dump(mode="json", exclude_none=True),
         # What it was trained with: another machine may evaluate it later.
-        "data": same.get("data") or {path: checksum(Path(path)) for path in files(config)},
+        "data": same.get("data") or {path: checksum(Path(path)) for path in files_to_learn_from(config)},
         "versions": same.get("versions") or versions(),
         "machine": same.get("machine") or machine(config),
         "training": {"commit": same["training"].get("commit") if same else began_at} | training(options.out, same),
@@ -70,7 +70,7 @@ def main() -> None:
         "earlier": earlier,
     }
     write(receipt, found)
-    for test in [] if options.no_tests else tests:
+    for test in tests:
         found["tests"].append(evaluate(test, options.out, weights, config.decode))
         write(receipt, found)  # at once: every look at a test set is in it
     print(receipt)
@@ -119,7 +119,7 @@ def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dic
     return {}, [*earlier, {part: known[part] for part in ("settings", "versions", "machine", "training", "tests")}]
 
 
-def files(config: Config) -> list[str]:
+def files_to_learn_from(config: Config) -> list[str]:
     """The files that a recipe learns from and looks at."""
     corpora = (*config.data.training_corpora(), *config.data.validation_corpora())
     return [path for corpus in corpora for path in (corpus.source, corpus.target, corpus.pairs) if path]
@@ -179,11 +179,14 @@ def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
     if options.recipe.stem not in known:
         sys.exit(f"{options.tests} has no test set for {options.recipe.stem}: add [[{options.recipe.stem}]]")
     tests = known[options.recipe.stem]
-    missing = [path for test in tests for path in map(test.get, ("source", "reference", "pairs")) if path]
-    missing = [path for path in missing if not Path(path).exists()]
+    missing = [path for test in tests for path in files_of(test) if not Path(path).exists()]
     if missing:  # now, not after two hours
         sys.exit(f"the test set {missing[0]} is not there: see recipes/README.md for where it comes from")
     return tests
+
+
+def files_of(test: dict[str, str]) -> list[str]:
+    return [test[part] for part in ("source", "reference", "pairs") if part in test]
 
 
 def evaluate(test: dict[str, str], out: Path, weights: str, decode: DecodeConfig) -> dict[str, Any]:
@@ -193,8 +196,9 @@ def evaluate(test: dict[str, str], out: Path, weights: str, decode: DecodeConfig
     report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
     print(report)
     when = f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
+    files = {"sha256": {path: checksum(Path(path)) for path in files_of(test)}}
     settings = {"decode": {name: getattr(decode, name) for name in ("beam_size", "alpha", "penalty")}}
-    return {"date": when, **test, "weights": weights, "versions": versions(), **settings, **report.to_dict()}
+    return {"date": when, **test, **files, "weights": weights, "versions": versions(), **settings, **report.to_dict()}
 
 
 def read(test: dict[str, str]) -> tuple[list[str], list[str]]:

@@ -39,8 +39,9 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     recipe, tests, out = tmp_path / "small.toml", tmp_path / "tests.toml", tmp_path / "run"
     write_recipe(corpus, recipe)
     sides = {"source": corpus.validation_source.as_posix(), "reference": corpus.validation_target.as_posix()}
-    tests.write_text("[[small]]\n" + "\n".join(f'{key} = "{path}"' for key, path in sides.items()))
+    tests.write_text("")  # not needed as long as nothing is evaluated
     untested = make_receipt(recipe, out, tests, "--no-tests")
+    tests.write_text("[[small]]\n" + "\n".join(f'{key} = "{path}"' for key, path in sides.items()))
     assert not untested["tests"] and not untested["earlier"]
     for times in (1, 2):  # both find the run finished, and evaluate it once more
         receipt = make_receipt(recipe, out, tests)
@@ -53,6 +54,7 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
         key: receipt["settings"]["decode"][key] for key in ("beam_size", "alpha", "penalty")
     }
     assert receipt["data"][corpus.source.as_posix()] == checksum(corpus.source)
+    assert receipt["tests"][0]["sha256"] == {path: checksum(Path(path)) for path in sides.values()}
     assert receipt["settings"]["model"]["d_model"] == 32
     assert receipt["training"]["steps"] == 40 and receipt["training"]["minutes"] >= 0
     assert [look["step"] for look in receipt["training"]["validation"]] == [20, 40]
