@@ -22,7 +22,7 @@ import sys
 import tomllib
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ def main() -> None:
     receipt = options.recipe.with_suffix(".receipt.json")
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
     began_at = None if options.out.exists() else commit()  # who began it otherwise is not known
+    data = {path: checksum(Path(path)) for path in files_to_learn_from(config) if Path(path).exists()}
     code = train(options.recipe, options.out)
     if code:
         sys.exit(code)  # it has said why
@@ -61,7 +62,7 @@ def main() -> None:
         "recipe": options.recipe.name,
         "settings": config.model_dump(mode="json", exclude_none=True),
         # What it was trained with: another machine may evaluate it later.
-        "data": same.get("data") or {path: checksum(Path(path)) for path in files_to_learn_from(config)},
+        "data": same.get("data") or data,
         "versions": same.get("versions") or versions(),
         "machine": same.get("machine") or machine(config),
         "training": {"commit": same["training"].get("commit") if same else began_at} | training(options.out, same),
@@ -116,7 +117,8 @@ def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dic
     earlier = known.get("earlier", [])
     if not known or weights in (known.get("weights"), *(test["weights"] for test in known["tests"])):
         return known, earlier
-    return {}, [*earlier, {part: known[part] for part in ("settings", "versions", "machine", "training", "tests")}]
+    kept = ("settings", "data", "versions", "machine", "training", "weights", "tests")
+    return {}, [*earlier, {part: known[part] for part in kept if part in known}]
 
 
 def files_to_learn_from(config: Config) -> list[str]:
@@ -142,7 +144,8 @@ def training(out: Path, known: dict[str, Any]) -> dict[str, Any]:
 
     Times are those of the steps and of all that was done between them: not of preparing the data, nor of the last look.
     """
-    peak_mb = round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6)
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes
+    peak_mb = round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit / 1e6)
     events = read_log(out / LOG)
     steps = [event for event in events if event["event"] == "step"]
     if not steps:
@@ -170,8 +173,9 @@ def up_to(steps: list[dict[str, Any]], last: int) -> list[dict[str, Any]]:
 def total(steps: list[dict[str, Any]], what: str) -> float:
     """Seconds of all the times that the run went on: the clock begins anew with each."""
     clocks = [step["clock"] for step in steps]
-    last = [now for now, after in pairwise([*clocks, {"seconds": -1.0}]) if after["seconds"] < now["seconds"]]
-    return round(sum(clock[what] for clock in last), 1)
+    began = [clock["time"] - clock["seconds"] for clock in clocks]
+    last = [clock for clock, this, after in zip(clocks, began, [*began[1:], inf], strict=True) if after > this + 1]
+    return round(sum(float(clock[what]) for clock in last), 1)
 
 
 def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
@@ -192,7 +196,7 @@ def files_of(test: dict[str, str]) -> list[str]:
 def evaluate(test: dict[str, str], out: Path, weights: str, decode: DecodeConfig) -> dict[str, Any]:
     """A test set, translated with the model's own settings."""
     sources, references = read(test)
-    translations = [done.text for done in vitrail.load(out).translate(sources, to=test.get("to"))]
+    translations = [done.text for done in vitrail.load(out).translate(sources, to=test.get("to"), on_unknown="skip")]
     report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
     print(report)
     when = f"{datetime.now(UTC):%Y-%m-%d %H:%M}"

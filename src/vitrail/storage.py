@@ -8,8 +8,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,43 +64,61 @@ def new_folder(path: Path) -> Iterator[Path]:
     """The same for a folder: complete under its name, or not there at all. A folder that was there is replaced."""
     path = path.resolve()
     partial = path.with_name(f".{path.name}{PARTIAL}")
-    with explained(path):
-        if partial.exists():  # of a process that was killed, or of one that is at work
-            with _sole_writer(partial, path):
-                shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        with _sole_writer(partial, path):
-            try:
-                yield partial
-                for file in sorted(partial.rglob("*")):
-                    flush(file)
-                flush(partial)
-                remove_folder(path)
-                partial.replace(path)
-                flush(path.parent)
-            except BaseException:
-                shutil.rmtree(partial, ignore_errors=True)
-                raise
+    with explained(path), _sole_writer(partial, path):
+        try:
+            for left in partial.iterdir():  # by a process that was killed
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            yield partial
+            for file in sorted(partial.rglob("*")):
+                flush(file)
+            flush(partial)
+            remove_folder(path)
+            partial.replace(path)
+            flush(path.parent)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
 
 
 @contextmanager
 def _sole_writer(partial: Path, path: Path) -> Iterator[None]:
-    """Keep out every other process that would write the same folder, as long as the block lasts."""
+    """Make a folder, and keep out every other process that would write the same one, as long as the block lasts."""
     if sys.platform == "win32":  # no folder can be opened there
+        partial.mkdir(parents=True, exist_ok=True)
         yield
         return
-    descriptor = os.open(partial, os.O_RDONLY)
+    descriptor = take_lock(partial, lambda: _open_folder(partial))
+    if descriptor is None:
+        fix = "wait for it, or choose another name"
+        raise StorageError("another process is writing here", where=str(path), fix=fix)
     try:
-        if not take_lock(descriptor):
-            fix = "wait for it, or choose another name"
-            raise StorageError("another process is writing here", where=str(path), fix=fix)
         yield
     finally:
         os.close(descriptor)
 
 
-def take_lock(descriptor: int) -> bool:
-    """Whether an open file is locked for us now. Where the system or the file system has no locks, it always is."""
+def _open_folder(path: Path) -> int:
+    while True:
+        path.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # whoever made it has renamed or removed it meanwhile
+            return os.open(path, os.O_RDONLY)
+
+
+def take_lock(path: Path, open_it: Callable[[], int]) -> int | None:
+    """A descriptor of what `open_it` opens at `path`, locked until it is closed; None where another process has it."""
+    while True:
+        descriptor = open_it()
+        if not _lock(descriptor):
+            os.close(descriptor)
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        os.close(descriptor)  # whoever had the lock took the name away after we opened it: the next one counts
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether the lock is ours now. Where the system or the file system has no locks, it always is."""
     if sys.platform == "win32":
         return True
     import fcntl
@@ -110,7 +128,7 @@ def take_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
             raise
     return True
 

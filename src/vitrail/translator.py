@@ -106,6 +106,13 @@ class Translator:
         """The target languages to choose from with `to`; none where the model has only one."""
         return self.tokenizers.languages
 
+    def asked_language(self, to: str | None) -> str | None:
+        """The language to put before a source; one that the model does not know is refused before any work."""
+        if to is not None and to == self.target_language and not self.languages:
+            return None  # its only one
+        self.tokenizers.encode_source("", to)
+        return to
+
     @overload
     def translate(self, text: str, **options: Unpack[TranslateOptions]) -> Translation: ...
     @overload
@@ -132,7 +139,7 @@ class Translator:
         """
         config = self.settings(decode, beam_size=beam_size, top_beams=top_beams)
         texts = [text] if isinstance(text, str) else list(text)
-        to, start = self._asked_language(to), self._start(prefix)
+        to, start = self.asked_language(to), self._start(prefix)
         sentences = [self._read(number, line, to, on_unknown) for number, line in enumerate(texts, start=1)]
         done = self._translate(sentences, config, start, report)
         return done[0] if isinstance(text, str) else done
@@ -148,7 +155,7 @@ class Translator:
         report: Report | None = None,
     ) -> Iterator[Translation]:
         """Translate any number of lines, a chunk at a time; a line with an unknown word comes out empty."""
-        config, to, start = decode or self.config, self._asked_language(to), self._start(prefix)
+        config, to, start = decode or self.config, self.asked_language(to), self._start(prefix)
         sentences = (self._read(number, line, to, "skip") for number, line in enumerate(lines, start=1))
         done = 0
         while held := list(islice(sentences, chunk)):
@@ -168,7 +175,7 @@ class Translator:
                 f"there are {len(sources):,} sources and {len(targets):,} targets",
                 fix="give as many of one as of the other",
             )
-        to = self._asked_language(to)
+        to = self.asked_language(to)
         for tokenizer, texts in ((self.tokenizers.source, sources), (self.tokenizers.target, targets)):
             for number, line in enumerate(texts, start=1):
                 _refuse_unknown(tokenizer, line, where=f"sentence {number}")
@@ -215,7 +222,7 @@ class Translator:
         """One sentence as the model reads it, and what the search found for it, as ids; a listener hears every step."""
         from vitrail.decode import search
 
-        to, start = self._asked_language(to), self._start(prefix)
+        to, start = self.asked_language(to), self._start(prefix)
         row = self._read(1, text, to, "error").row
         if row is None:
             raise TextError("there is nothing to translate", where="the sentence", fix="give it at least one word")
@@ -254,13 +261,6 @@ class Translator:
             return _Sentence(text, unknown=unknown)
         row, was_cut = self._row(number, text, to)
         return _Sentence(text, row, was_cut=was_cut)
-
-    def _asked_language(self, to: str | None) -> str | None:
-        """The language to put before a source; one that the model does not know is refused before any work."""
-        if to is not None and to == self.target_language and not self.languages:
-            return None  # its only one
-        self.tokenizers.encode_source("", to)
-        return to
 
     def _start(self, prefix: str) -> list[int]:
         """The ids that every translation begins with."""

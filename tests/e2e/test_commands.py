@@ -227,6 +227,17 @@ def test_a_comparison_takes_another_model_or_a_file(phrases, sentences, translat
     assert with_model["systems"][1]["measures"]["BLEU"]["score"] == ours["score"]
 
 
+def test_a_model_of_one_language_is_compared_with_one_of_several(trained, phrases, sentences):
+    source, reference = sentences
+    asked = ("--source", source, "--reference", reference, "--json", "--to", "en")
+    there = json.loads(command("evaluate", trained, *asked, "--against", phrases).stdout)["systems"]
+    back = json.loads(command("evaluate", phrases, *asked, "--against", trained).stdout)["systems"]
+    assert there[0]["measures"]["BLEU"]["score"] == back[1]["measures"]["BLEU"]["score"]
+    assert there[1]["measures"]["BLEU"]["score"] == back[0]["measures"]["BLEU"]["score"]
+    refused = command("evaluate", trained, *asked[:-2], "--against", phrases, check=False)
+    assert refused.returncode == 2 and "several languages" in refused.stderr
+
+
 def test_a_score_is_the_log_probability_that_the_search_found(phrases, sentences, translations):
     source = lines(sentences[0].read_text(encoding="utf-8"))
     found = [float(line) for line in lines(_scores(phrases, sentences[0], translations))]
@@ -355,7 +366,15 @@ def test_standard_error_may_be_closed(phrases):
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     well = subprocess.run([*run, "info", str(phrases)], stdout=subprocess.PIPE, check=False, env=environment)
     assert well.returncode == 0 and b"d_model" in well.stdout
-    assert subprocess.run([*run, "info", "nosuch"], stdout=subprocess.PIPE, check=False).returncode == 2
+    wrong = subprocess.run([*run, "info", "nosuch"], stdout=subprocess.PIPE, check=False)
+    assert wrong.returncode == 2 and wrong.stdout == b""  # an error is no result
+
+
+def test_standard_output_may_be_closed(phrases):
+    run = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "vitrail"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*run, "info", str(phrases)], stderr=subprocess.PIPE, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_nothing_typed_gives_help():

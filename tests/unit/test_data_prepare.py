@@ -397,6 +397,28 @@ def test_a_sentence_that_is_held_out_one_way_is_not_trained_on_the_other(tmp_pat
         assert all(held_out.isdisjoint(pair) for pair in decoded(prepared, shard))
 
 
+def test_corpora_that_share_their_sources_have_pairs_held_out(tmp_path):
+    lines = list(dict.fromkeys(sentences(100, 1)))
+    english = write(tmp_path / "a.en", lines)
+    corpora = []
+    for language, spelled in (("de", english), ("fr", str(tmp_path / ".." / tmp_path.name / "a.en"))):
+        target = write(tmp_path / f"a.{language}", [f"{language}{line}" for line in lines])
+        corpora.append(CorpusConfig(source=spelled, target=target, source_language="en", target_language=language))
+    prepared = prepare(small(corpora=tuple(corpora), hold_out=6), tmp_path / "out", seed=1)
+    assert [(data.to, len(data.sources)) for data in prepared.validation] == [("de", 6), ("fr", 6)]
+    assert prepared.validation[0].sources == prepared.validation[1].sources
+
+
+def test_what_is_too_odd_to_learn_from_is_too_odd_to_measure_on(tmp_path):
+    lines = list(dict.fromkeys(sentences(200, 1)))
+    odd = [f"{line} {'zu ' * 300}{number}" if number % 2 else line.upper() for number, line in enumerate(lines)]
+    files = {"source": write(tmp_path / "a.fr", lines), "target": write(tmp_path / "a.en", odd)}
+    prepared = prepare(small(**files, hold_out=10), tmp_path / "out", seed=1)
+    (data,) = prepared.validation
+    assert 0 < len(data.sources) < 10
+    assert not any("zu zu" in reference for reference in data.references)
+
+
 def test_at_most_a_tenth_is_held_out(tmp_path):
     prepared = held_out_of(tmp_path, sentences(35, 1))
     assert len(prepared.validation[0].sources) == 3

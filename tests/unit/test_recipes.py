@@ -1,6 +1,7 @@
 """Every recipe of a real corpus has a receipt, and the receipt is of this recipe."""
 
 import json
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -64,3 +65,10 @@ def test_the_data_are_those_of_the_receipt(recipe):
 def test_every_test_set_belongs_to_a_recipe():
     tests = tomllib.loads((ROOT / "recipes" / "tests.toml").read_text(encoding="utf-8"))
     assert set(tests) == {path.stem for path in RECIPES}
+
+
+def test_a_receipts_minutes_are_those_of_every_time_that_the_run_went_on():
+    script = runpy.run_path(str(ROOT / "recipes" / "receipt.py"))
+    clocks = [(1040.1, 40.0), (2045.0, 45.0), (2090.2, 90.0), (3005.0, 5.0)]  # twice it was stopped, and went on later
+    steps = [{"clock": {"time": time, "seconds": seconds}} for time, seconds in clocks]
+    assert script["total"](steps, "seconds") == 40 + 90 + 5

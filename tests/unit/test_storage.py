@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from vitrail import storage
 from vitrail.errors import StorageError
 from vitrail.storage import checksum, new_file, new_folder, remove_folder, save_tensors, whole_lines, write_text
 
@@ -56,6 +57,23 @@ def test_two_at_once_do_not_write_the_same_folder(tmp_path):
             pass
         assert names(partial) == ["one"]
     assert names(tmp_path / "f") == ["one"]
+    assert names(tmp_path) == ["f"]
+
+
+def test_a_folder_that_is_taken_away_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    lock = storage._lock
+
+    def lock_late(descriptor):
+        monkeypatch.setattr(storage, "_lock", lock)
+        with new_folder(tmp_path / "f") as partial:  # another process is quicker
+            (partial / "one").write_text("1")
+        return lock(descriptor)
+
+    monkeypatch.setattr(storage, "_lock", lock_late)
+    with new_folder(tmp_path / "f") as partial:
+        assert names(partial) == []
+        (partial / "two").write_text("2")
+    assert names(tmp_path / "f") == ["two"]
     assert names(tmp_path) == ["f"]
 
 

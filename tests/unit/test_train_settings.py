@@ -359,6 +359,16 @@ def test_losses_of_two_different_things_are_not_compared(desk, change):
     assert state(run, 8)["best_loss"] > 0.001 and state(run, 8)["stale"] == 0
 
 
+def test_the_best_loss_on_other_validation_data_is_forgotten(desk):
+    data = desk.folder / "data"
+    given = {"data__pairs": None, "data__validation_pairs": None, "data__prepared": str(data)}
+    prepare(desk.config().data, data, seed=1)
+    desk.run("run", **given)
+    (desk.folder / "few.tsv").write_text("merci\tthanks\n", encoding="utf-8")
+    prepare(desk.config(data__validation_pairs=str(desk.folder / "few.tsv")).data, data, seed=1)
+    assert any("another way than before" in note for note in notes_of(desk, "run", **given, train__max_steps=6))
+
+
 def test_threads_may_change_and_it_is_said_each_time(desk):
     desk.run("run")
     for steps, threads in ((5, 2), (6, 1), (7, 2)):

@@ -20,7 +20,7 @@ from vitrail.cli.explain import explain
 from vitrail.cli.info import info
 from vitrail.cli.prepare import prepare
 from vitrail.cli.score import score
-from vitrail.cli.stderr import Patient, give_up
+from vitrail.cli.streams import Patient, give_up, open_closed_streams
 from vitrail.cli.studio import studio
 from vitrail.cli.train import train
 from vitrail.cli.translate import translate
@@ -62,8 +62,8 @@ def main() -> None:
     # spinning slow everything down tenfold; threads that never spin make small models half as fast.
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     warnings.showwarning = _show_warning
-    if sys.stderr is not None:  # None: it was closed before we began
-        sys.stderr = Patient(sys.stderr)
+    open_closed_streams()
+    sys.stderr = Patient(sys.stderr)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What we read is UTF-8, whatever the terminal's language, and so is what we write. Names of files may be worse.
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -118,8 +118,7 @@ def _close_output() -> None:
     """Give up output that nobody takes: Python would complain about it once more at the very end."""
     for stream in (sys.stdout, sys.stderr):
         try:
-            if stream is not None:
-                getattr(stream, "stream", stream).flush()
+            getattr(stream, "stream", stream).flush()
         except OSError:
             give_up(stream)
 

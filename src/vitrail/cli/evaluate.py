@@ -60,15 +60,19 @@ def evaluate(
         )
     translator = load(folder)
     other = None if rival is None else list(read_sentences(rival)) if rival.is_file() else load(rival)
+    if other is None or isinstance(other, list):
+        asked = rivals_asked = translator.asked_language(to)
+    else:
+        asked, rivals_asked = _asked_of_each(translator, to), _asked_of_each(other, to)
     if isinstance(other, list):
         check_aligned(other, references, name=f"{against}, {reference or pairs or 'the validation data'}")
 
-    translations = _translations(translator, sources, to, beam_size, alpha)
+    translations = _translations(translator, sources, asked, beam_size, alpha)
     if other is None:
         report = measure(translations, references, tokenize=tokenize, lowercase=lowercase)
         print(json.dumps(report.to_dict()) if as_json else report)
         return
-    others = other if isinstance(other, list) else _translations(other, sources, to, beam_size, alpha)
+    others = other if isinstance(other, list) else _translations(other, sources, rivals_asked, beam_size, alpha)
     systems = {model: translations, str(against): others}
     comparison = compare(systems, references, tokenize=tokenize, lowercase=lowercase)
     print(json.dumps(comparison.to_dict()) if as_json else comparison)
@@ -104,6 +108,12 @@ def _own_validation(path: Path, to: str | None) -> tuple[list[str], list[str], s
     sources = [text for one in sets for text in one.sources]
     references = [text for one in sets for text in one.references]
     return sources, references, to or sets[0].to
+
+
+def _asked_of_each(translator: Translator, to: str | None) -> str | None:
+    """What to ask one of two models for: the language may be named for the other one's sake."""
+    has_one_without_a_name = not translator.languages and translator.target_language is None
+    return None if has_one_without_a_name else translator.asked_language(to)
 
 
 def _translations(

@@ -61,9 +61,8 @@ def run(config: Config, out: Path) -> None:
     if outcome.reason == "interrupted":
         print(f"stopped at step {outcome.step:,}; run the same command again to go on", file=sys.stderr)
         raise typer.Exit(130)
-    measured = config.data.prepared is None and (config.data.validation_corpora() or config.data.hold_out)
-    if outcome.best_loss is None and measured:
-        every = config.train.validate_every
+    every = config.train.validate_every
+    if outcome.has_validation and outcome.best_loss is None and outcome.step < every:
         print(
             f"note: the run ended before its first look at the validation data (validate_every = {every:,})",
             file=sys.stderr,

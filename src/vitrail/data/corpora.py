@@ -54,14 +54,14 @@ class Corpus:
         """The files it is read from."""
         return tuple(Path(name) for name in (self.config.source, self.config.target, self.config.pairs) if name)
 
-    def sides(self) -> frozenset[tuple[str, str]]:
-        """The files and fields that its sentences are in: the same where it is read the other way round."""
+    def columns(self) -> tuple[tuple[Path, str], tuple[Path, str]]:
+        """The file and the field of its sources, and of its targets. Several corpora may share one."""
         config = self.config
-        if config.pairs is None:
-            return frozenset((name, "") for name in (config.source, config.target) if name)
-        source, target = ("1", "2") if bare_suffix(Path(config.pairs)) in _TSV else ("source", "target")
-        fields = config.source_field or source, config.target_field or target
-        return frozenset((config.pairs, field) for field in fields)
+        if config.source is not None and config.target is not None:
+            return (Path(config.source).resolve(), ""), (Path(config.target).resolve(), "")
+        file = Path(self.name).resolve()  # the phrasebook has none, but a name, too
+        source, target = ("1", "2") if bare_suffix(file) in _TSV else ("source", "target")
+        return (file, config.source_field or source), (file, config.target_field or target)
 
     def stamps(self) -> list[list[str | int]]:
         """What tells this corpus, as it is now, from another: a prepared folder with the same stamps is up to date."""

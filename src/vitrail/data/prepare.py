@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -97,11 +97,11 @@ class _Work:
             seed=self.seed,
             report=self.report,
         )
-        if not self.validation:
-            sets, notes = held_out_sets(found.held_out, self.languages)
         tokenizers = self._learn(found.sample)
         found.sample.clear()
         encoder = _Encoder(self.config, tokenizers, Tally(self.config.strict), found, self.report)
+        if not self.validation:
+            sets, notes = held_out_sets(encoder.fit_to_hold_out(), self.languages)
         files: dict[str, Any] = {}
         shards = [encoder.write_shard(corpus, folder, f"train-{n}", files) for n, corpus in enumerate(self.corpora)]
         tokenizers.save(folder / TOKENIZER)
@@ -164,20 +164,32 @@ class _Encoder:
             self.tally.leave_out(reason, corpus, pair.line)
         return reason is None
 
+    def fit_to_hold_out(self) -> list[tuple[Corpus, list[Pair]]]:
+        """The pairs that were held out, but for those whose lengths would have kept them out of the training."""
+        fit = []
+        for corpus, pairs in self.found.held_out:
+            reasons = [reason for *_, reason in self._encode(pairs)]
+            fit.append((corpus, [pair for pair, reason in zip(pairs, reasons, strict=True) if reason is None]))
+        return fit
+
     def _write(self, pairs: list[Pair], corpus: Corpus, writer: ShardWriter) -> None:
+        kept = []
+        for pair, (source, target, reason) in zip(pairs, self._encode(pairs), strict=True):
+            if reason is None:
+                kept.append((source, target, pair.line))
+            else:
+                self.tally.leave_out(reason, corpus, pair.line)
+        writer.write([source for source, _, _ in kept], [target for _, target, _ in kept], [line for *_, line in kept])
+
+    def _encode(self, pairs: list[Pair]) -> Iterator[tuple[list[int], list[int], Reason | None]]:
+        """The rows of each pair, and why it is too long or odd, where it is."""
         languages = self.tokenizers.languages
         to = [pair.to if languages else None for pair in pairs]
         sources = self.tokenizers.encode_sources([pair.source or "" for pair in pairs], to)
         targets = self.tokenizers.encode_targets([pair.target or "" for pair in pairs])
         specials = 2 if languages else 1  # of a source row; a target row has <eos> only
-        kept = []
-        for number, pair in enumerate(pairs):
-            reason = reason_in_lengths(len(sources[number]) - specials, len(targets[number]) - 1, self.config)
-            if reason is None:
-                kept.append(number)
-            else:
-                self.tally.leave_out(reason, corpus, pair.line)
-        writer.write([sources[n] for n in kept], [targets[n] for n in kept], [pairs[n].line for n in kept])
+        for source, target in zip(sources, targets, strict=True):
+            yield source, target, reason_in_lengths(len(source) - specials, len(target) - 1, self.config)
 
 
 def _silent(what: str, done: int, total: int | None) -> None:

@@ -64,6 +64,11 @@ class Prepared:
         files = {name: known["sha256"] for name, known in manifest["files"].items() if name.endswith(_BIG)}
         return hashlib.sha256(json.dumps([files, self.weights], sort_keys=True).encode("utf-8")).hexdigest()
 
+    def validation_contents(self) -> str:
+        """What tells this validation data from any other: the checksum of its file."""
+        checksum: str = read_manifest(self.path)["files"][VALIDATION]["sha256"]
+        return checksum
+
     def changed_files(self) -> list[str]:
         """The files it was made of that now have another size or date; none where that was not written down."""
         known = read_manifest(self.path).get("inputs", {})

@@ -77,8 +77,14 @@ def survey(
 def _hold_out(choices: list[tuple[Corpus, Reservoir[Pair], int]], seed: int) -> list[tuple[Corpus, list[Pair]]]:
     """Some of each corpus's pairs, none of whose sentences comes a second time: what is frequent is to be learnt."""
     wanted = {text for _, chosen, _ in choices for pair in chosen.items for text in sentences(pair)}
-    texts = {corpus.sides(): corpus for corpus, _, _ in choices}.values()  # a corpus that is read both ways, once
-    times = Counter(text for corpus in texts for pair in corpus.pairs() for text in sentences(pair) if text in wanted)
+    times: Counter[str] = Counter()
+    counted: set[tuple[Path, str]] = set()  # a corpus that is read both ways, or two with the same sources: once
+    for corpus, _, _ in choices:
+        new = [side for side, column in enumerate(corpus.columns()) if column not in counted]
+        counted.update(corpus.columns())
+        if new:
+            texts = (sentences(pair)[side] for pair in corpus.pairs() for side in new)
+            times.update(text for text in texts if text in wanted)
     held_out = []
     for corpus, chosen, most in choices:
         in_any_order = random.Random(seed).sample(chosen.items, len(chosen.items))

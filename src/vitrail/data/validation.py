@@ -37,7 +37,9 @@ def held_out_sets(
         sets.extend(found.values())
         notes += [f"{data.name}: {len(data.sources):,} pairs to validate on" for data in found.values()]
         if not found:
-            notes.append(f"{corpus.name}: nothing is held out, for too few of its pairs have sentences that come once")
+            notes.append(
+                f"{corpus.name}: nothing is held out: a tenth of its pairs at most, of sentences that come once"
+            )
     return sets, notes
 
 

@@ -19,29 +19,16 @@ def sole_writer(run: Path) -> Iterator[None]:
     is_new = not run.exists()
     with explained(run):
         run.mkdir(parents=True, exist_ok=True)
-        descriptor = _take(run)
+        lock = run / LOCK
+        descriptor = take_lock(lock, lambda: os.open(lock, os.O_RDWR | os.O_CREAT, 0o666))
+    if descriptor is None:
+        fix = "wait for it, or choose another --out"
+        raise TrainingError("another training is writing here", where=str(run), fix=fix)
     try:
         yield
     finally:
-        (run / LOCK).unlink(missing_ok=True)
+        lock.unlink(missing_ok=True)
         os.close(descriptor)
         if is_new:
             with suppress(OSError):  # something was written: then the folder stays
                 run.rmdir()
-
-
-def _take(run: Path) -> int:
-    path = run / LOCK
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        if not take_lock(descriptor):
-            os.close(descriptor)
-            raise TrainingError(
-                "another training is writing here", where=str(run), fix="wait for it, or choose another --out"
-            )
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), path.stat()):
-                return descriptor
-        os.close(
-            descriptor
-        )  # whoever had the lock removed the file after we opened it: it is the next file that counts

@@ -31,6 +31,7 @@ class Outcome:
     step: int
     reason: str  # "max_steps", "max_epochs", "patience" or "interrupted"
     best_loss: float | None
+    has_validation: bool
 
 
 class Trainer:
@@ -127,7 +128,7 @@ class Trainer:
     def _finish(self, reason: str) -> Outcome:
         assert self.records is not None
         self.state = self.records.finish(self.state, reason, origin=self._origin())
-        return Outcome(self.state.step, reason, self.state.best_loss)
+        return Outcome(self.state.step, reason, self.state.best_loss, bool(self.records.validator.sets))
 
     def _gradient_norm(self) -> float:
         """The norm of the whole gradient, which is made shorter where the settings limit it."""

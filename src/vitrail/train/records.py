@@ -226,11 +226,10 @@ class Records:
             raise gone_wrong(what, self.folder, origin)
 
 
-def what_is_judged(config: TrainConfig, *, sets: int) -> str:
+def what_is_judged(config: TrainConfig, prepared: Prepared) -> str:
     """What validation losses are of: those of two different things cannot be compared."""
     weights = "moving average" if config.use == "ema" else "weights"
-    shared = f" of {sets} sets" if sets > 1 else ""
-    return f"{weights}, {config.loss_sentences} sentences{shared}"
+    return f"{weights}, {config.loss_sentences} sentences of {prepared.validation_contents()}"
 
 
 def why_over(config: TrainConfig, state: RunState) -> str | None:

@@ -122,7 +122,7 @@ def _trainer(
         processes=peers.count,
         device=device.type,
         data=prepared.contents(),
-        judged=what_is_judged(config, sets=len(prepared.validation)),
+        judged=what_is_judged(config, prepared),
     )
     newest = peers.lead(lambda: max(list_steps(folder.path), default=None))
     if newest is not None:
@@ -239,7 +239,7 @@ def _refuse_unmeasured(config: Config, prepared: Prepared) -> None:
         raise ConfigError(
             f"train.{needing[0]} = {getattr(config.train, needing[0])!r} needs validation data, and there is none",
             where="[data]",
-            fix="give --validation-source and --validation-target, or leave it out",
+            fix="give --validation-source and --validation-target, or data.hold_out, or leave it out",
         )
 
 

@@ -1,12 +1,25 @@
-"""Standard error that may break: whoever reads it can leave, and the work goes on without a word."""
+"""Standard streams that may be closed, and standard error that may break: the work goes on without a word."""
 
 from __future__ import annotations
 
 import errno
 import os
+import sys
+from pathlib import Path
 from typing import Any, TextIO
 
 _GONE = (errno.EPIPE, errno.EIO)  # a pipe or a terminal that nobody is at any more
+
+
+def open_closed_streams() -> None:
+    """Give every standard stream that was closed before we began one that leads nowhere.
+
+    Without one Python would print what is for standard error on standard output; and the next file that is opened would
+    have the stream's number, so that a library that writes to it writes into that file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (to stay open)
 
 
 class Patient:
