@@ -66,8 +66,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     partial = path.with_name(f".{path.name}{PARTIAL}")
     with explained(path), _sole_writer(partial, path):
         try:
-            for left in partial.iterdir():  # by a process that was killed
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            _empty(partial)  # a process that was killed may have left something
             yield partial
             for file in sorted(partial.rglob("*")):
                 flush(file)
@@ -95,6 +94,14 @@ def _sole_writer(partial: Path, path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _open_folder(path: Path) -> int:
