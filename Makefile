@@ -21,9 +21,8 @@ screenshots: setup
 	$(BIN)/python docs/screenshots.py runs/phrasebook --out docs/pictures
 
 # The whole of a recipe, from its data to its test score, into its receipt: make receipt RECIPE=recipes/x.toml
-PROCESSES ?= 1
 receipt: setup
-	$(BIN)/python recipes/receipt.py $(RECIPE) --out runs/$(basename $(notdir $(RECIPE))) --processes $(PROCESSES)
+	$(BIN)/python recipes/receipt.py $(RECIPE) --out runs/$(basename $(notdir $(RECIPE)))
 
 test: setup lint web
 	$(PYTEST) -m "not slow"

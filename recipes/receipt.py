@@ -45,7 +45,6 @@ def main() -> None:
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--out", type=Path, required=True, help="the run's folder")
     parser.add_argument("--tests", type=Path, default=TESTS, help="which test sets belong to which recipe")
-    parser.add_argument("--processes", type=int, default=1, help="how many train together, by torchrun")
     parser.add_argument("--no-tests", action="store_true", help="train, and leave the test sets alone")
     options = parser.parse_args()
     config = load_config(options.recipe, given={}, overrides=[])
@@ -54,7 +53,7 @@ def main() -> None:
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
     began_at = None if options.out.exists() else commit()  # who began it otherwise is not known
     data = {path: checksum(Path(path)) for path in files_to_learn_from(config) if Path(path).exists()}
-    code = train(options.recipe, options.out, options.processes)
+    code = train(options.recipe, options.out)
     if code:
         sys.exit(code)  # it has said why
     weights = checksum(options.out / "model.safetensors")
@@ -65,7 +64,7 @@ def main() -> None:
         # What it was trained with: another machine may evaluate it later.
         "data": same.get("data") or data,
         "versions": same.get("versions") or versions(),
-        "machine": same.get("machine") or machine(config, options.processes),
+        "machine": same.get("machine") or machine(config),
         "training": {"commit": same["training"].get("commit") if same else began_at} | training(options.out, same),
         "weights": weights,
         "tests": [*same.get("tests", [])],
@@ -78,11 +77,9 @@ def main() -> None:
     print(receipt)
 
 
-def train(recipe: Path, out: Path, processes: int) -> int:
+def train(recipe: Path, out: Path) -> int:
     """Run `vitrail train`, and give its exit code. Ctrl-C is its own affair: it writes a checkpoint before it ends."""
-    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
-    command = [sys.executable, *torchrun, "-m", "vitrail", "train", str(recipe), "--out", str(out)]
-    with subprocess.Popen(command) as process:
+    with subprocess.Popen([sys.executable, "-m", "vitrail", "train", str(recipe), "--out", str(out)]) as process:
         before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         while True:
             try:
@@ -130,14 +127,13 @@ def files_to_learn_from(config: Config) -> list[str]:
     return [path for corpus in corpora for path in (corpus.source, corpus.target, corpus.pairs) if path]
 
 
-def machine(config: Config, processes: int) -> dict[str, Any]:
+def machine(config: Config) -> dict[str, Any]:
     told = Path("/proc/cpuinfo")
     lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {
         "processor": names[0] if names else platform.processor(),
         "cores": os.cpu_count(),
-        "processes": processes,
         "threads": config.train.threads or torch.get_num_threads(),
         "system": platform.system(),
     }

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,8 @@ from safetensors.torch import load_file
 from same_run import assert_same_run, events
 from together import Strike, Together
 
-from vitrail.data import BatchStream, Part, Position, Prepared
 from vitrail.data.phrasebook import training_pairs
-from vitrail.folder import ModelFolder
 from vitrail.train.checkpoint import check_checkpoint
-from vitrail.train.objective import Objective
-from vitrail.train.optimizer import make_optimizer, set_rate
-from vitrail.train.schedule import make_schedule
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 
@@ -154,55 +148,6 @@ def test_after_some_steps_weights_are_still_those_of_one_process(typed, tmp_path
     wanted, found = (load_file(run / "model.safetensors") for run in (one, two))
     for name, value in wanted.items():
         torch.testing.assert_close(found[name], value, atol=1e-6, rtol=1e-5, msg=name)
-
-
-# steps of one's own
-
-APART = {"train.meet_every": 6, "train.subword_dropout": 0.0}
-
-
-def steps_alone(out, rank, count, steps):
-    """The weights of a process that takes steps by itself, on its own part of the batches."""
-    folder = ModelFolder.open(out)
-    config, prepared = folder.config.train, Prepared.open(folder.data)
-    torch.manual_seed(config.seed)
-    model = folder.new_model().train()
-    optimizer, rate = make_optimizer(model, config), make_schedule(config, folder.config.model.d_model)
-    objective = Objective(model, smoothing=config.label_smoothing)
-    part = Part(rank, count)
-    stream = BatchStream(
-        prepared.train, prepared.weights, batch_tokens=config.batch_tokens, seed=config.seed, part=part
-    )
-    for step, (_, batch) in enumerate(islice(stream.from_position(Position()), steps), start=1):
-        optimizer.zero_grad()
-        loss = objective(torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT))
-        (loss / batch.target_tokens).backward()
-        set_rate(optimizer, rate(step))
-        optimizer.step()
-    return model.state_dict()
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "muon"])
-def test_processes_that_take_steps_of_their_own_meet_in_the_middle(typed, tmp_path, optimizer):
-    out = tmp_path / "run"
-    changes = {**APART, "model.dropout": 0.0, "train.optimizer": optimizer, "train.max_steps": 6}
-    finish(Together(2, typed(out, **changes), tmp_path / "said"))
-    first, second = (steps_alone(out, rank, 2, steps=6) for rank in (0, 1))
-    found = load_file(out / "checkpoints" / "step-000006" / "model.safetensors")
-    for name, value in found.items():
-        torch.testing.assert_close(value, (first[name] + second[name]) / 2, atol=1e-6, rtol=1e-5, msg=name)
-    assert any(not torch.allclose(first[name], second[name], atol=1e-4) for name in found)
-
-
-def test_killed_between_two_meetings_and_resumed_it_is_the_same_run(typed, tmp_path):
-    whole, out = tmp_path / "whole", tmp_path / "run"
-    finish(Together(2, typed(whole, **APART), tmp_path / "said"))
-    Together(2, typed(out, **APART), tmp_path / "said", Strike(1, signal.SIGKILL, after=10)).end()
-    codes, said = Together(2, typed(out, **APART), tmp_path / "said", Strike(1, signal.SIGTERM, after=15)).end()
-    assert codes == [130, 130], said
-    assert "the run will go on from step 12" in said[0]
-    assert "going on from step 12" in finish(Together(2, typed(out, **APART), tmp_path / "said"))
-    assert_same_run(whole, out)
 
 
 # the same run

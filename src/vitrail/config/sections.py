@@ -231,7 +231,6 @@ class TrainConfig(Section):
     max_epochs: Positive | None = None
     batch_tokens: Budget = 4096  # target or source tokens of a batch, padding included; "auto": as memory allows
     accumulate: Positive = 1  # batches per step
-    meet_every: Positive = 1  # steps that each of several processes takes by itself; then their weights become the mean
     optimizer: Literal["adam", "adamw", "adafactor", "muon"] = "adam"
     schedule: Literal["paper", "inverse_sqrt", "cosine", "constant"] = "paper"
     peak_rate: Rate | None = None  # for every schedule but the paper's, which follows from d_model
@@ -285,8 +284,6 @@ class TrainConfig(Section):
             )
         if self.r_drop_after and not self.r_drop:
             raise ValueError(f"r_drop_after = {self.r_drop_after} needs r_drop|for example r_drop = 5.0")
-        if self.meet_every > 1:
-            self._refuse_ends_between_meetings()
         if self.use == "ema" and self.ema is None:
             raise ValueError("use = 'ema' needs ema|for example ema = 0.999, or use = 'average'")
         if self.use == "average" and self.average > self.keep_checkpoints:
@@ -295,19 +292,6 @@ class TrainConfig(Section):
                 f"|set keep_checkpoints = {self.average} or more"
             )
         return self
-
-    def _refuse_ends_between_meetings(self) -> None:
-        """What is saved or looked at is what the processes have in common."""
-        for name in ("max_steps", "checkpoint_every", "validate_every"):
-            if getattr(self, name) % self.meet_every:
-                raise ValueError(
-                    f"{name} = {getattr(self, name)} is no multiple of meet_every = {self.meet_every}"
-                    "|processes that take steps of their own save and look when they meet"
-                )
-        if self.max_epochs is not None:
-            raise ValueError("max_epochs cannot go with meet_every|set max_steps instead")
-        if self.precision == "fp16":
-            raise ValueError("precision = 'fp16' cannot go with meet_every|set precision = 'bf16' or 'float32'")
 
 
 class DecodeConfig(Section):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from vitrail.model import Transformer
 from vitrail.train.ema import MovingAverage
@@ -19,18 +17,8 @@ class Learner:
     model: Transformer
     optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler  # of fp16's losses; else it is not enabled, and does nothing
-    average: MovingAverage | None  # where settings ask for it, in the process that writes, or in all that step alone
+    average: MovingAverage | None  # where settings ask for it, in the process that writes
     device: torch.device
-
-    def tensors(self) -> Iterator[Tensor]:
-        """Every number that learning changes, in an order that is the same in all processes."""
-        yield from self.model.parameters()
-        if self.average is not None:
-            yield from self.average.model.parameters()
-        for group in self.optimizer.param_groups:
-            for parameter in group["params"]:
-                remembered = self.optimizer.state[parameter]
-                yield from (remembered[name] for name in sorted(remembered) if remembered[name].dim())  # not the step
 
     def broken_weight(self) -> str | None:
         """The name of a weight that is not a number, if there is one: a step may end in it though its loss was one."""

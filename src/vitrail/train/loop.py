@@ -37,9 +37,8 @@ class Outcome:
 class Trainer:
     """A run under way. All it knows is in `state`, the learner and torch's generator.
 
-    Every process of a run has one, and each takes every step: their weights are the same at all times or, with
-    `meet_every`, whenever they meet. Only the leader has records, and so it alone knows the validation data, decides
-    when the run is over, and tells the others.
+    Every process of a run has one, and each takes every step: their weights are the same at all times. Only the leader
+    has records, and so it alone knows the validation data, decides when the run is over, and tells the others.
     """
 
     def __init__(
@@ -56,9 +55,7 @@ class Trainer:
         self.folder, self.config = folder, folder.config.train
         self.learner, self.state, self.records, self.peers = learner, state, records, peers
         self.objective = Objective(learner.model, smoothing=self.config.label_smoothing)
-        self.is_apart = peers.count > 1 and self.config.meet_every > 1  # each process takes steps of its own
-        helpers = ALONE if self.is_apart else peers
-        self.gradients = Gradients(self.objective, learner, helpers, precision=self.config.precision)
+        self.gradients = Gradients(self.objective, learner, peers, precision=self.config.precision)
         batch_tokens = self.config.batch_tokens
         assert batch_tokens != "auto", "a run's settings have the number that was found for it"
         self.stream = BatchStream(
@@ -90,15 +87,12 @@ class Trainer:
         self.learner.model.train()
         self.objective.r_drop = self.config.r_drop if step > self.config.r_drop_after else 0.0
         optimizer.zero_grad(set_to_none=True)
-        own_tokens = sum(batch.target_tokens for batch in self.newest)
-        tokens = int(self.peers.total(own_tokens)[0])
+        tokens = int(self.peers.total(sum(batch.target_tokens for batch in self.newest))[0])
         with explained_shortage(self.newest, self.config, origin):
-            own_loss_sum = self.gradients.fill(self.newest, max(1, own_tokens) if self.is_apart else tokens)
+            own_loss_sum = self.gradients.fill(self.newest, tokens)
         loss_sum, asked_to_stop = self.peers.total(own_loss_sum, stop.requested)
         scaler.unscale_(optimizer)
         norm = self._gradient_norm()
-        if self.is_apart:  # what is wrong with one concerns all
-            (norm,) = self.peers.total(norm)
         if not math.isfinite(loss_sum):
             self._refuse(f"the loss is {loss_sum} at step {step}")
         if not math.isfinite(norm) and (not scaler.is_enabled() or scaler.get_scale() < 1):
@@ -110,8 +104,6 @@ class Trainer:
         scaler.update()
         if self.learner.average is not None:
             self.learner.average.follow(self.learner.model, step)
-        if self.is_apart and step % self.config.meet_every == 0:
-            self.peers.average(self.learner.tensors())
         position = batches[-1][0]
         self.state = replace(
             self.state,

@@ -7,7 +7,7 @@ or decided once, it does alone, and the others hear what came of it. Whoever tra
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch import Tensor
 from torch.distributed.rendezvous import rendezvous
 
 from vitrail.errors import TrainingError, VitrailError
@@ -55,13 +54,6 @@ class Peers:
         summed = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(summed)
         return summed.tolist()
-
-    @torch.no_grad()
-    def average(self, tensors: Iterable[Tensor]) -> None:
-        """Replace each tensor, in all processes, by their mean."""
-        for tensor in tensors:
-            dist.all_reduce(tensor)
-            tensor.div_(self.count)
 
     def gather(self, text: str) -> list[str]:
         """What each of the processes has to say."""

@@ -83,16 +83,12 @@ class Records:
         reason = why_over(self.config, state) or ("interrupted" if step.is_last else None)
         if reason is None and self._is_on_grid(state.step):
             state = self._save(state, origin=step.origin)
-        elif reason is None and self._is_late() and self._has_met(state):
+        elif reason is None and self._is_late():
             state = self._save_in_between(state, origin=step.origin)
         return state, reason
 
     def finish(self, state: RunState, reason: str, *, origin: str) -> RunState:
         """Save what is not saved yet, and look a last time."""
-        if not self._has_met(state):
-            last = max(list_steps(self.folder.path), default=0)
-            self.listener.note(f"the processes had not met again: the run will go on from step {last:,}")
-            return state
         state = self._save(state, origin=origin)
         if reason != "interrupted":
             # After the checkpoint, which does not know of it: a run that is made longer has no end here.
@@ -216,10 +212,6 @@ class Records:
 
     def _is_on_grid(self, step: int) -> bool:
         return step % self.config.checkpoint_every == 0
-
-    def _has_met(self, state: RunState) -> bool:
-        """Whether all processes have the weights that would be saved now."""
-        return state.processes == 1 or state.step % self.config.meet_every == 0
 
     def _is_late(self) -> bool:
         """Whether too much would be lost by the next chance to save. Such a checkpoint joins no average."""

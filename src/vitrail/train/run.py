@@ -114,9 +114,7 @@ def _trainer(
         model=model,
         optimizer=make_optimizer(model, config),
         scaler=make_scaler(device, config.precision),
-        average=MovingAverage(model, config.ema)
-        if config.ema is not None and (peers.leads or config.meet_every > 1)
-        else None,
+        average=MovingAverage(model, config.ema) if config.ema is not None and peers.leads else None,
         device=device,
     )
     state = RunState(
