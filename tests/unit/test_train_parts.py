@@ -78,6 +78,17 @@ def test_the_cosine_ends_at_nothing_and_stays_there():
     assert rate(500) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("schedule", ["paper", "inverse_sqrt", "constant"])
+def test_a_fall_changes_nothing_before_it_begins_and_ends_at_nothing(schedule):
+    peak = {} if schedule == "paper" else {"peak_rate": 0.01}
+    shape = {"schedule": schedule, "warmup_steps": 10, "max_steps": 100, **peak}
+    plain, falls = make_schedule(TrainConfig(**shape), 64), make_schedule(TrainConfig(**shape, fall_steps=40), 64)
+    assert [falls(step) for step in range(1, 61)] == [plain(step) for step in range(1, 61)]
+    assert falls(80) == pytest.approx(plain(80) / 2)
+    assert all(later < earlier for earlier, later in pairwise([falls(step) for step in range(61, 101)]))
+    assert falls(100) == falls(500) == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.parametrize("schedule", ["paper", "inverse_sqrt", "cosine", "constant"])
 def test_every_schedule_can_be_asked_for(schedule):
     peak = {} if schedule == "paper" else {"peak_rate": 0.01}
@@ -169,8 +180,8 @@ def test_what_would_make_another_run_is_refused_by_name(key):
         check_same_run(Config(), load_config(None, overrides=[key]), where="runs/x")
 
 
-def test_the_end_of_a_cosine_may_not_move():
-    cosine_run = ["train.schedule=cosine", "train.peak_rate=0.01"]
-    stored = load_config(None, overrides=cosine_run)
+@pytest.mark.parametrize("falls", [["train.schedule=cosine", "train.peak_rate=0.01"], ["train.fall_steps=500"]])
+def test_the_end_of_a_rate_that_falls_to_nothing_may_not_move(falls):
+    stored = load_config(None, overrides=falls)
     with pytest.raises(TrainingError, match="max_steps"):
-        check_same_run(stored, load_config(None, overrides=[*cosine_run, "train.max_steps=7"]), where="runs/x")
+        check_same_run(stored, load_config(None, overrides=[*falls, "train.max_steps=7000"]), where="runs/x")

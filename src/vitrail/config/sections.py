@@ -235,6 +235,7 @@ class TrainConfig(Section):
     schedule: Literal["paper", "inverse_sqrt", "cosine", "constant"] = "paper"
     peak_rate: Rate | None = None  # for every schedule but the paper's, which follows from d_model
     warmup_steps: Count = 4000
+    fall_steps: Count = 0  # the last so many steps, in which the rate goes down to nothing; cosine falls all the way
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip_norm: Rate | None = None
     label_smoothing: Share = 0.1
@@ -272,10 +273,16 @@ class TrainConfig(Section):
             )
         if self.schedule != "paper" and self.peak_rate is None:
             raise ValueError(f"schedule = '{self.schedule}' needs peak_rate|for example peak_rate = 0.001")
-        if self.schedule == "cosine" and self.max_epochs is not None:
+        if self.schedule == "cosine" and self.fall_steps:
+            raise ValueError("fall_steps cannot go with schedule = 'cosine'|it falls all the way: leave fall_steps out")
+        if self.fall_steps and self.warmup_steps + self.fall_steps > self.max_steps:
             raise ValueError(
-                "max_epochs cannot go with schedule = 'cosine'|the cosine ends at max_steps: set that instead"
+                f"warmup_steps = {self.warmup_steps} and fall_steps = {self.fall_steps} are more than max_steps ="
+                f" {self.max_steps}|the rate rises, holds and falls within max_steps: shorten one of them"
             )
+        if self.ends_at_nothing and self.max_epochs is not None:
+            named = "schedule = 'cosine'" if self.schedule == "cosine" else "fall_steps"
+            raise ValueError(f"max_epochs cannot go with {named}|the rate ends at max_steps: set that instead")
         if self.schedule in ("paper", "inverse_sqrt") and self.warmup_steps == 0:
             raise ValueError(f"schedule = '{self.schedule}' needs warmup_steps of 1 or more|the paper's is 4000")
         if self.weight_decay and self.optimizer == "adam":
@@ -292,6 +299,11 @@ class TrainConfig(Section):
                 f"|set keep_checkpoints = {self.average} or more"
             )
         return self
+
+    @property
+    def ends_at_nothing(self) -> bool:
+        """Whether the rate depends on where the run ends, so that another end would be another run."""
+        return self.schedule == "cosine" or self.fall_steps > 0
 
 
 class DecodeConfig(Section):

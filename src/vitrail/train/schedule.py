@@ -12,6 +12,11 @@ Schedule = Callable[[int], float]  # step, counted from 1, to learning rate
 
 def make_schedule(config: TrainConfig, d_model: int) -> Schedule:
     """The schedule that the settings name."""
+    rate = _named(config, d_model)
+    return falling(rate, config.fall_steps, config.max_steps) if config.fall_steps else rate
+
+
+def _named(config: TrainConfig, d_model: int) -> Schedule:
     warmup, peak = config.warmup_steps, config.peak_rate or 0.0
     if config.schedule == "paper":
         return paper(d_model, warmup)
@@ -34,16 +39,19 @@ def inverse_sqrt(peak: float, warmup: int) -> Schedule:
 
 def cosine(peak: float, warmup: int, max_steps: int) -> Schedule:
     """Up in a line, then down to nothing at the last step along half a cosine."""
-
-    def rate(step: int) -> float:
-        if step <= warmup:
-            return peak * step / warmup
-        done = min(1.0, (step - warmup) / max(1, max_steps - warmup))
-        return peak * 0.5 * (1 + math.cos(math.pi * done))
-
-    return rate
+    return falling(constant(peak, warmup), max(1, max_steps - warmup), max_steps)
 
 
 def constant(peak: float, warmup: int) -> Schedule:
     """Up in a line, then level."""
-    return lambda step: peak * min(1.0, step / warmup) if warmup else peak
+    return lambda step: peak * step / warmup if step < warmup else peak
+
+
+def falling(rate: Schedule, fall: int, max_steps: int) -> Schedule:
+    """Another schedule, but for the last `fall` steps, in which it goes down to nothing along half a cosine."""
+
+    def fallen(step: int) -> float:
+        done = min(1.0, max(0.0, (step - (max_steps - fall)) / fall))
+        return rate(step) * 0.5 * (1 + math.cos(math.pi * done))
+
+    return fallen
