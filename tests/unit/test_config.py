@@ -97,8 +97,6 @@ def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
         (["train.weight_decay=0.1"], "adamw"),
         (["train.r_drop=5.0", "model.dropout=0.0"], "train.r_drop = 5.0 cannot go with model.dropout"),
         (["train.r_drop=-1.0"], "'r_drop'"),
-        (["train.self_distillation=0.5"], "self_distillation needs ema"),
-        (["train.self_distillation_after=5"], "self_distillation_after needs"),
         (["train.r_drop_after=100"], "r_drop_after = 100 needs r_drop"),
         (["train.use=ema"], "use = 'ema' needs ema"),
         (["train.ema=1.0"], "'ema' is 1.0"),

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from vitrail.model.dropout import LEVELS, Dropout, draw_mask
 from vitrail.text import PAD
 from vitrail.train import objective
-from vitrail.train.loss import smoothed_loss, smoothed_target
+from vitrail.train.loss import smoothed_loss
 from vitrail.train.objective import Objective, loss_and_gradient, shifted
 
 SMOOTHING = [0.0, 0.1]
@@ -87,48 +87,6 @@ def test_looks_with_dropout_differ_and_their_loss_can_be_learnt_from(small_model
     without = Objective(model, smoothing=0.1, r_drop=1e-9)(*batch)
     assert with_penalty > without
     assert all(gradient.isfinite().all() for gradient in gradients(model, with_penalty).values())
-
-
-@pytest.mark.parametrize("smoothing", SMOOTHING)
-@pytest.mark.parametrize("options", [{}, {"output_bias": True}, {"tie_embeddings": "none"}])
-@pytest.mark.parametrize("rows", [3, 512])
-def test_a_share_of_the_target_is_what_the_teacher_says(small_model, batch, monkeypatch, smoothing, options, rows):
-    monkeypatch.setattr(objective, "ROWS", rows)
-    model, teacher = small_model(**options).double().train(), small_model(**options).double().eval()
-    with torch.no_grad():
-        for parameter in teacher.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.1)
-    source, target = batch
-    logits, said = model(source, shifted(target)), teacher(source, shifted(target)).softmax(-1).detach()
-    wanted = 0.7 * smoothed_target(target, logits.size(-1), smoothing) + 0.3 * said
-    plain = -(wanted * logits.log_softmax(-1))[target != PAD].sum()
-    aim = Objective(model, smoothing=smoothing, teacher=teacher)
-    aim.distillation = 0.3
-    fast = aim(source, target)
-    torch.testing.assert_close(fast, plain)
-    expected, found = gradients(model, plain / 3), gradients(model, fast / 3)
-    assert expected.keys() == found.keys()
-    for name, gradient in expected.items():
-        torch.testing.assert_close(found[name], gradient, msg=name)
-    assert all(parameter.grad is None for parameter in teacher.parameters())
-
-
-def test_a_teacher_goes_with_two_looks():
-    logits = torch.randn(2, 5, 9, dtype=torch.float64, requires_grad=True)
-    target, said = torch.randint(1, 9, (5,)), torch.randn(5, 9, dtype=torch.float64).softmax(-1)
-
-    def plain(look):
-        log_probs = look.log_softmax(-1)
-        return -((0.4 * said + 0.6 * smoothed_target(target, 9, 0.1)) * log_probs).sum()
-
-    mean = (plain(logits[0]) + plain(logits[1])) / 2
-    p, q = logits.log_softmax(-1)
-    apart = F.kl_div(q, p, log_target=True, reduction="sum") + F.kl_div(p, q, log_target=True, reduction="sum")
-    whole = mean + 3.0 * apart / 4
-    (wanted,) = torch.autograd.grad(whole, logits)
-    loss, gradient = loss_and_gradient(logits.detach(), target, 0.1, 3.0, 0.4, taught_RV=said)
-    torch.testing.assert_close(loss, whole.detach())
-    torch.testing.assert_close(gradient, wanted)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])

@@ -241,8 +241,6 @@ class TrainConfig(Section):
     label_smoothing: Share = 0.1
     r_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # how much two looks of dropout must agree
     r_drop_after: Count = 0  # steps without it at first: it makes a step twice as long, and pays late
-    self_distillation: Share = 0.0  # this share of the target is what the moving average would have said
-    self_distillation_after: Count = 0  # steps without it at first: it costs a third of a step, and knows little yet
     subword_dropout: Share = 0.0  # BPE-dropout: merges left out, so that words come in other pieces every epoch
     checkpoint_every: Positive = 500
     checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0  # so often in any case, by the clock
@@ -293,10 +291,6 @@ class TrainConfig(Section):
             )
         if self.r_drop_after and not self.r_drop:
             raise ValueError(f"r_drop_after = {self.r_drop_after} needs r_drop|for example r_drop = 5.0")
-        if self.self_distillation and self.ema is None:
-            raise ValueError("self_distillation needs ema, which is the teacher|for example ema = 0.999")
-        if self.self_distillation_after and not self.self_distillation:
-            raise ValueError("self_distillation_after needs self_distillation|for example self_distillation = 0.5")
         if self.use == "ema" and self.ema is None:
             raise ValueError("use = 'ema' needs ema|for example ema = 0.999, or use = 'average'")
         if self.use == "average" and self.average > self.keep_checkpoints:

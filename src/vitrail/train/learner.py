@@ -17,7 +17,7 @@ class Learner:
     model: Transformer
     optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler  # of fp16's losses; else it is not enabled, and does nothing
-    average: MovingAverage | None  # where settings ask for it, in the processes that need it
+    average: MovingAverage | None  # where settings ask for it, in the process that writes
     device: torch.device
 
     def broken_weight(self) -> str | None:

@@ -54,8 +54,7 @@ class Trainer:
         assert peers.leads == (records is not None)
         self.folder, self.config = folder, folder.config.train
         self.learner, self.state, self.records, self.peers = learner, state, records, peers
-        teacher = learner.average.model if learner.average is not None and self.config.self_distillation else None
-        self.objective = Objective(learner.model, smoothing=self.config.label_smoothing, teacher=teacher)
+        self.objective = Objective(learner.model, smoothing=self.config.label_smoothing)
         self.gradients = Gradients(self.objective, learner, peers, precision=self.config.precision)
         batch_tokens = self.config.batch_tokens
         assert batch_tokens != "auto", "a run's settings have the number that was found for it"
@@ -86,7 +85,7 @@ class Trainer:
         origin = self._origin()
         self.peers.reseed(self.config.seed, step)
         self.learner.model.train()
-        self._set_objective(step)
+        self.objective.r_drop = self.config.r_drop if step > self.config.r_drop_after else 0.0
         optimizer.zero_grad(set_to_none=True)
         tokens = int(self.peers.total(sum(batch.target_tokens for batch in self.newest))[0])
         with explained_shortage(self.newest, self.config, origin):
@@ -115,12 +114,6 @@ class Trainer:
             loss_tokens=self.state.loss_tokens + tokens,
         )
         return Step(loss_sum / tokens, tokens, rate, origin, is_last=asked_to_stop > 0)
-
-    def _set_objective(self, step: int) -> None:
-        """What is dear, and pays late, may begin late."""
-        config = self.config
-        self.objective.r_drop = config.r_drop if step > config.r_drop_after else 0.0
-        self.objective.distillation = config.self_distillation if step > config.self_distillation_after else 0.0
 
     def _begin(self) -> str | None:
         assert self.records is not None

@@ -1,7 +1,5 @@
 """What training makes smaller: the cross-entropy with smoothed targets, and with R-Drop how far two looks differ.
 
-With self-distillation a share of the target is what a teacher, the moving average of the weights, would have said.
-
 The logits of a whole batch would be the largest thing in memory, kept several times over. They are computed for a few
 hundred tokens at a time instead, and what follows from them for the gradient at once, while they are still at hand.
 """
@@ -19,18 +17,13 @@ from vitrail.text import BOS, PAD
 
 ROWS = 512  # tokens whose logits are held at a time
 
-Taught = tuple[Tensor, Tensor, Tensor | None]  # what the teacher's logits follow from: hidden_ND, table_VD, bias_V
-
 
 class Objective(nn.Module):
     """The loss of a batch as a module around the model, so that its forward pass is one call."""
 
-    def __init__(
-        self, model: Transformer, *, smoothing: float, r_drop: float = 0.0, teacher: Transformer | None = None
-    ) -> None:
+    def __init__(self, model: Transformer, *, smoothing: float, r_drop: float = 0.0) -> None:
         super().__init__()
         self.model, self.smoothing, self.r_drop = model, smoothing, r_drop
-        self.teacher, self.distillation = teacher, 0.0  # the share of the target that is the teacher's
 
     def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """The loss summed over the target's tokens: a step divides once by all of its tokens, however it is split."""
@@ -42,24 +35,15 @@ class Objective(nn.Module):
         hidden_LND = hidden_BTD.view(looks, -1, hidden_BTD.size(-1))[:, is_token_N]
         table_VD, bias_V = self.model.embeddings.output_table_VD(), self.model.output_bias
         target_N = target_BT.flatten()[is_token_N]
-        settings = (self.smoothing, self.r_drop, self.distillation)
+        settings = (self.smoothing, self.r_drop)
         device = hidden_LND.device.type
         # In bf16 the gradient goes on in it. In fp16 it would be lost: what keeps it in range is multiplied later.
         halved = torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device) == torch.bfloat16
         back = torch.bfloat16 if halved else table_VD.dtype
-        taught = self._taught(source_BS, target_BT, is_token_N, back) if self.distillation else None
         with torch.autocast(device, enabled=False):  # the logits and the loss stay float32
             hidden_LND = hidden_LND.to(table_VD.dtype)
-            loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings, back, taught)  # type: ignore[no-untyped-call]
+            loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings, back)  # type: ignore[no-untyped-call]
         return loss
-
-    @torch.no_grad()
-    def _taught(self, source_BS: Tensor, target_BT: Tensor, is_token_N: Tensor, dtype: torch.dtype) -> Taught:
-        assert self.teacher is not None
-        hidden_BTD = self.teacher.decode(shifted(target_BT), self.teacher.encode(source_BS))
-        table_VD, bias_V = self.teacher.embeddings.output_table_VD(), self.teacher.output_bias
-        hidden_ND = hidden_BTD.flatten(0, 1)[is_token_N]
-        return hidden_ND.to(dtype), table_VD.to(dtype), None if bias_V is None else bias_V.to(dtype)
 
 
 class _LossOfRows(torch.autograd.Function):
@@ -72,9 +56,8 @@ class _LossOfRows(torch.autograd.Function):
         table_VD: Tensor,
         bias_V: Tensor | None,
         target_N: Tensor,
-        settings: tuple[float, ...],
+        settings: tuple[float, float],
         back: torch.dtype,
-        taught: Taught | None = None,
     ) -> Tensor:
         """`back` is how precisely the gradient goes on from the logits."""
         table_back_VD = table_VD.to(back)
@@ -85,8 +68,7 @@ class _LossOfRows(torch.autograd.Function):
             rows = slice(start, start + ROWS)
             hidden_LRD = hidden_LND[:, rows]
             logits_LRV = F.linear(hidden_LRD, table_VD, bias_V)
-            taught_RV = None if taught is None else _said(taught, rows, logits_LRV.dtype)
-            part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], *settings, taught_RV=taught_RV)
+            part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], *settings)
             loss += part
             if grad_bias_V is not None:
                 grad_bias_V += grad_LRV.sum((0, 1))
@@ -103,41 +85,22 @@ class _LossOfRows(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         hidden, table, bias = ctx.saved_tensors
-        return hidden * grad, table * grad, None if bias is None else bias * grad, None, None, None, None
+        return hidden * grad, table * grad, None if bias is None else bias * grad, None, None, None
 
 
-def _said(taught: Taught, rows: slice, dtype: torch.dtype) -> Tensor:
-    """The teacher's probabilities for some tokens."""
-    hidden_ND, table_VD, bias_V = taught
-    return F.linear(hidden_ND[rows], table_VD, bias_V).softmax(-1, dtype=dtype)
-
-
-def loss_and_gradient(
-    logits_LRV: Tensor,
-    target_R: Tensor,
-    smoothing: float,
-    r_drop: float,
-    distillation: float = 0.0,
-    *,
-    taught_RV: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> tuple[Tensor, Tensor]:
     """The loss of some tokens, the mean over the looks at each, and its gradient with respect to their logits.
 
-    With two looks, p and q, R-Drop adds r_drop/2 times the mean of KL(p‖q) and KL(q‖p). With distillation, that share
-    of the target is the teacher's distribution, and the rest is the smoothed one.
+    With two looks, p and q, R-Drop adds r_drop/2 times the mean of KL(p‖q) and KL(q‖p).
     """
-    right, anything = (1 - distillation) * (1 - smoothing), (1 - distillation) * smoothing  # shares of the target
     looks, _, vocabulary = logits_LRV.shape
     grad_LRV = p_LRV = logits_LRV.softmax(-1)  # prediction minus target, once the target is taken off, in place
     # log p = logit - norm. The likeliest word tells the norm: its p is at least 1 / V, and never lost to rounding.
     norm_LR1 = logits_LRV.amax(-1, keepdim=True) - p_LRV.amax(-1, keepdim=True).log()
     index_LR1 = target_R.expand(looks, -1).unsqueeze(-1)
-    loss = -right * (logits_LRV.gather(-1, index_LR1) - norm_LR1).sum()
+    loss = -(1 - smoothing) * (logits_LRV.gather(-1, index_LR1) - norm_LR1).sum()
     if smoothing:
-        loss -= anything * (logits_LRV.sum() / vocabulary - norm_LR1.sum())
-    if taught_RV is not None:
-        agreed = sum(torch.dot(taught_RV.flatten(), logits_RV.flatten()) for logits_RV in logits_LRV)
-        loss -= distillation * (agreed - norm_LR1.sum())
+        loss -= smoothing * (logits_LRV.sum() / vocabulary - norm_LR1.sum())
     if r_drop:
         apart_RV = (logits_LRV[0] - norm_LR1[0]) - (logits_LRV[1] - norm_LR1[1])
         p_LRV, sign = grad_LRV.clone(), apart_RV.new_tensor([1.0, -1.0])[:, None, None]
@@ -146,10 +109,8 @@ def loss_and_gradient(
         loss += r_drop / 2 * kl_LR1.sum()
         grad_LRV += r_drop / 2 * (p_LRV * (apart_LRV - kl_LR1) + (p_LRV[0] - p_LRV[1]) * sign)
     if smoothing:
-        grad_LRV -= anything / vocabulary
-    if taught_RV is not None:
-        grad_LRV.sub_(taught_RV, alpha=distillation)
-    grad_LRV.scatter_add_(-1, index_LR1, grad_LRV.new_full((), -right).expand(index_LR1.shape))
+        grad_LRV -= smoothing / vocabulary
+    grad_LRV.scatter_add_(-1, index_LR1, grad_LRV.new_full((), smoothing - 1).expand(index_LR1.shape))
     return loss / looks, grad_LRV.div_(looks) if looks > 1 else grad_LRV
 
 

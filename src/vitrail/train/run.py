@@ -9,11 +9,10 @@ from typing import Literal
 
 import torch
 
-from vitrail.config import Config, TrainConfig
+from vitrail.config import Config
 from vitrail.data import Prepared, prepare
 from vitrail.errors import ConfigError, DataError, FolderError, TrainingError
 from vitrail.folder import CONFIG, DATA, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, drop_damaged_weights, read_manifest
-from vitrail.model import Transformer
 from vitrail.storage import remove_folder
 from vitrail.trace.probes import PROBES
 from vitrail.train.budget import batch_tokens_for, free_memory
@@ -115,7 +114,7 @@ def _trainer(
         model=model,
         optimizer=make_optimizer(model, config),
         scaler=make_scaler(device, config.precision),
-        average=_average(model, config, peers),
+        average=MovingAverage(model, config.ema) if config.ema is not None and peers.leads else None,
         device=device,
     )
     state = RunState(
@@ -142,13 +141,6 @@ def _trainer(
         probes = ProbeLog(folder.path, config, keep_bytes=state.probe_bytes)
         records = Records(folder, prepared, learner, log=log, probes=probes, listener=listener)
     return Trainer(folder, prepared, learner=learner, state=state, records=records, peers=peers)
-
-
-def _average(model: Transformer, config: TrainConfig, peers: Peers) -> MovingAverage | None:
-    """The moving average: the leader's to write, and every process's to learn from."""
-    if config.ema is None or not (peers.leads or config.self_distillation):
-        return None
-    return MovingAverage(model, config.ema)
 
 
 def _tell_what_changed(before: RunState, now: RunState, listener: Listener) -> None:
