@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ from typing import Any
 import pytest
 
 import vitrail
+
+# A shell starts what runs in the background deaf to Ctrl-C, and so would be the commands that tests start and stop.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _PACKAGE = str(Path(vitrail.__file__).parent)
 _SUFFIX = re.compile(r"_([BSTDFHGKVWNRLMP1]+)$")
