@@ -93,7 +93,6 @@ def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
         (["train.schedule=cosine", "train.peak_rate=0.001", "train.max_epochs=3"], "max_epochs cannot go with"),
         (["train.fall_steps=3", "train.max_epochs=3"], "max_epochs cannot go with fall_steps"),
         (["train.schedule=cosine", "train.peak_rate=0.001", "train.fall_steps=3"], "fall_steps cannot go with"),
-        (["train.max_steps=5000", "train.fall_steps=1001"], "more than max_steps"),
         (["train.weight_decay=0.1"], "adamw"),
         (["train.r_drop=5.0", "model.dropout=0.0"], "train.r_drop = 5.0 cannot go with model.dropout"),
         (["train.r_drop=-1.0"], "'r_drop'"),

@@ -89,6 +89,12 @@ def test_a_fall_changes_nothing_before_it_begins_and_ends_at_nothing(schedule):
     assert falls(100) == falls(500) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_a_run_too_short_for_its_fall_falls_from_its_first_step():
+    shape = {"schedule": "constant", "peak_rate": 0.01, "warmup_steps": 0}
+    long, short = (make_schedule(TrainConfig(**shape, max_steps=end, fall_steps=40), 64) for end in (100, 30))
+    assert [short(step) for step in range(1, 31)] == [long(step) for step in range(71, 101)]
+
+
 @pytest.mark.parametrize("schedule", ["paper", "inverse_sqrt", "cosine", "constant"])
 def test_every_schedule_can_be_asked_for(schedule):
     peak = {} if schedule == "paper" else {"peak_rate": 0.01}

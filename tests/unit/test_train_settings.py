@@ -99,6 +99,21 @@ def test_r_drop_may_begin_later(desk):
     assert later[2] != always[2]
 
 
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({"train__warmup_steps": 4}, "rises for 4 steps, but the run ends after 4"),
+        ({"train__warmup_steps": 2, "train__fall_steps": 3}, "falls in the last 3 of 4 steps, but rises for 2"),
+        ({"train__warmup_steps": 2, "train__fall_steps": 2}, None),
+    ],
+)
+def test_a_rate_that_has_no_room_for_its_peak_is_spoken_of(desk, monkeypatch, changes, wanted):
+    said, listener = [], Silence()
+    monkeypatch.setattr(listener, "note", said.append)
+    train(desk.config(**changes), desk.folder / "run", listener)
+    assert [wanted in line for line in said if "learning rate" in line] == ([True] if wanted else [])
+
+
 def checkpoint(run, step):
     return {path.name: path.read_bytes() for path in (run / "checkpoints" / f"step-{step:06d}").iterdir()}
 

@@ -275,11 +275,6 @@ class TrainConfig(Section):
             raise ValueError(f"schedule = '{self.schedule}' needs peak_rate|for example peak_rate = 0.001")
         if self.schedule == "cosine" and self.fall_steps:
             raise ValueError("fall_steps cannot go with schedule = 'cosine'|it falls all the way: leave fall_steps out")
-        if self.fall_steps and self.warmup_steps + self.fall_steps > self.max_steps:
-            raise ValueError(
-                f"warmup_steps = {self.warmup_steps} and fall_steps = {self.fall_steps} are more than max_steps ="
-                f" {self.max_steps}|the rate rises, holds and falls within max_steps: shorten one of them"
-            )
         if self.ends_at_nothing and self.max_epochs is not None:
             named = "schedule = 'cosine'" if self.schedule == "cosine" else "fall_steps"
             raise ValueError(f"max_epochs cannot go with {named}|the rate ends at max_steps: set that instead")

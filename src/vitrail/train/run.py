@@ -67,10 +67,14 @@ def _open(
         return _reopen(config, out, listener)
     prepared = _prepare(config, out, listener)
     _refuse_unmeasured(config, prepared)
-    if config.train.warmup_steps >= config.train.max_steps:
-        rise, end = config.train.warmup_steps, config.train.max_steps
+    rise, fall, end = config.train.warmup_steps, config.train.fall_steps, config.train.max_steps
+    if rise >= end:
         listener.note(
             f"the learning rate rises for {rise:,} steps, but the run ends after {end:,} (train.warmup_steps)"
+        )
+    elif rise + fall > end:
+        listener.note(
+            f"the learning rate falls in the last {fall:,} of {end:,} steps, but rises for {rise:,} (train.fall_steps)"
         )
     remove_folder(out / TOKENIZER)
     folder = ModelFolder.create(out, config, prepared.tokenizers)
