@@ -78,6 +78,11 @@ def test_the_cosine_ends_at_nothing_and_stays_there():
     assert rate(500) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_a_cosine_that_ends_in_its_warm_up_only_rises():
+    rate, line = cosine(0.01, 10, 5), constant(0.01, 10)
+    assert [rate(step) for step in range(1, 6)] == [line(step) for step in range(1, 6)]
+
+
 @pytest.mark.parametrize("schedule", ["paper", "inverse_sqrt", "constant"])
 def test_a_fall_changes_nothing_before_it_begins_and_ends_at_nothing(schedule):
     peak = {} if schedule == "paper" else {"peak_rate": 0.01}

@@ -39,7 +39,8 @@ def inverse_sqrt(peak: float, warmup: int) -> Schedule:
 
 def cosine(peak: float, warmup: int, max_steps: int) -> Schedule:
     """Up in a line, then down to nothing at the last step along half a cosine."""
-    return falling(constant(peak, warmup), max(1, max_steps - warmup), max_steps)
+    rise = constant(peak, warmup)
+    return falling(rise, max_steps - warmup, max_steps) if max_steps > warmup else rise
 
 
 def constant(peak: float, warmup: int) -> Schedule:
