@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -10,14 +10,23 @@ from torch import Tensor
 
 from vitrail.config import ModelConfig
 from vitrail.model import Transformer
-from vitrail.model.attention import VECTOR, DotProduct, KeysValues
+from vitrail.model.attention import SHORT, VECTOR, DotProduct, KeysValues
 from vitrail.model.dropout import Dropout
 from vitrail.model.feed_forward import FeedForward
+from vitrail.model.multiply import numpy_multiplies
 from vitrail.model.relative import RelativeDotProduct
 from vitrail.model.rotary import RotaryDotProduct
 from vitrail.model.taps import NO_TAP, Tap
 
 pytestmark = pytest.mark.usefixtures("true_suffixes")
+
+
+@pytest.fixture(params=["torch", "numpy"])
+def multiplier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each of the two libraries that may multiply."""
+    monkeypatch.setattr("vitrail.model.multiply.has_openblas", lambda: True)
+    with numpy_multiplies(request.param == "numpy"):
+        yield
 
 
 def test_the_posts_worked_example() -> None:
@@ -36,6 +45,7 @@ def test_the_posts_worked_example() -> None:
 @pytest.mark.parametrize("dot_product", [DotProduct(), RelativeDotProduct(6, 2)], ids=["plain", "relative"])
 @pytest.mark.parametrize("tap", [NO_TAP, Tap(lambda _name, _value: None)], ids=["fused", "tapped"])
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])
+@pytest.mark.usefixtures("multiplier")
 def test_a_row_that_sees_nothing_gathers_nothing_and_its_gradient_is_finite(
     dot_product: DotProduct, tap: Tap, kv_heads: int
 ) -> None:
@@ -53,7 +63,8 @@ def test_a_row_that_sees_nothing_gathers_nothing_and_its_gradient_is_finite(
 
 @pytest.mark.parametrize("kv_heads", [4, 2])
 @pytest.mark.parametrize("sees", ["everything", "words", "the past"])
-@pytest.mark.parametrize("keys", [1, VECTOR // 2, VECTOR - 1, VECTOR, 20])
+@pytest.mark.parametrize("keys", [1, VECTOR // 2, VECTOR - 1, VECTOR, 20, SHORT + 1])
+@pytest.mark.usefixtures("multiplier")
 def test_every_way_to_attend_is_the_one_step_by_step(keys: int, sees: str, kv_heads: int) -> None:
     torch.manual_seed(keys)
     queries = keys if sees == "the past" else 5
@@ -82,6 +93,7 @@ def test_every_way_to_attend_is_the_one_step_by_step(keys: int, sees: str, kv_he
 
 @pytest.mark.parametrize("dot_product", [DotProduct(), RelativeDotProduct(6, 2)], ids=["plain", "relative"])
 @pytest.mark.parametrize("tap", [NO_TAP, Tap(lambda _name, _value: None)], ids=["fused", "tapped"])
+@pytest.mark.usefixtures("multiplier")
 def test_a_fault_stays_in_sight(dot_product: DotProduct, tap: Tap) -> None:
     q, k, v = torch.full((1, 1, 2, 6), torch.nan), torch.randn(1, 1, 2, 6), torch.randn(1, 1, 2, 6)
     visible_11TS = torch.ones(1, 1, 2, 2, dtype=torch.bool).tril()

@@ -1,15 +1,20 @@
 """A batch in parts, a thread for each: the same gradient, and the same run whenever it is repeated."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from test_train_settings import checkpoint, desk  # noqa: F401  (desk is a fixture)
+from threadpoolctl import threadpool_info
 
 from vitrail.config import ModelConfig, TrainConfig
 from vitrail.data import Batch
 from vitrail.model import Transformer
+from vitrail.model.multiply import multiply
 from vitrail.text import PAD
 from vitrail.train.device import make_scaler
 from vitrail.train.gradients import Gradients
@@ -17,7 +22,7 @@ from vitrail.train.learner import Learner
 from vitrail.train.objective import Objective
 from vitrail.train.optimizer import make_optimizer
 from vitrail.train.peers import ALONE
-from vitrail.train.side_by_side import ENOUGH, SMALLEST, SideBySide
+from vitrail.train.side_by_side import ENOUGH, SMALLEST, SideBySide, _Sum
 
 VOCABULARY = 50
 CPU = torch.device("cpu")
@@ -70,9 +75,68 @@ def test_more_parts_than_threads_add_up_to_the_whole_without_the_padding_they_do
     assert in_parts == pytest.approx(loss, rel=1e-12)
     for name, gradient in wanted.items():
         torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
-    assert sorted(rows for rows, _ in widths) == [10, 10, 10, 11]
+    ends = np.cumsum([rows for rows, _ in sorted(widths, key=lambda shape: shape[1])])
+    assert len(ends) == 4 and ends[-1] == 41
     lengths = sorted(np.count_nonzero(batch.source_BS != PAD, axis=1))
-    assert sorted(width for _, width in widths) == [lengths[9], lengths[19], lengths[29], lengths[40]]
+    assert sorted(width for _, width in widths) == [lengths[end - 1] for end in ends]
+
+
+@given(lengths=st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=8, max_size=40))
+def test_parts_have_every_row_once_and_nearly_as_many_tokens(lengths):
+    source, target = (
+        np.where(np.arange(60) < np.array(side)[:, None], np.arange(1, len(side) + 1)[:, None], PAD)
+        for side in zip(*lengths, strict=True)
+    )
+    parts = SideBySide(2)._split(Batch(source, target, epoch=0, index=0, lines=()), 4)
+    rows = [source_BS[:, 0].tolist() for source_BS, _ in parts]
+    assert sorted(row for some in rows for row in some) == list(range(1, len(lengths) + 1))
+    assert all(source_BS[:, 0].tolist() == target_BT[:, 0].tolist() for source_BS, target_BT in parts)
+    tokens = [sum(np.count_nonzero(side != PAD) for side in part) for part in parts]
+    if len(lengths) >= 32:  # a row more or less, and each of the parts has many
+        assert max(tokens) - min(tokens) <= 2 * 120
+    assert min(map(len, rows)) >= 1
+
+
+def test_what_parts_find_is_added_up_in_their_order():
+    values = [torch.tensor([value]) for value in (1e8, 1.0, -1e8, 1.0)]  # in another order, another sum
+    wanted = ((values[0] + values[1]) + values[2]) + values[3]
+    for order in permutations(range(4)):
+        total = _Sum()
+        for number in order:
+            total.hand_in(number, float(values[number]), (values[number].clone(),))
+        assert torch.equal(total.gradients[0], wanted)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_numpy_multiplies_what_torch_does(activation, bias, monkeypatch):
+    settings = {"dropout": 0.0, "bias": bias, "activation": activation, "output_bias": bias}
+    for name in ("multiply.has_openblas", "linear.is_faster", "feed_forward.is_faster"):
+        monkeypatch.setattr(f"vitrail.model.{name}", lambda: True)
+    batch, asked = make_batch(60), []
+    monkeypatch.setattr("vitrail.model.linear.multiply", lambda *of, **to: (asked.append(of), multiply(*of, **to))[1])
+    loss, found = fill(make_gradients(2, **settings), [batch])
+    assert asked
+    asked.clear()
+    monkeypatch.setattr("vitrail.model.multiply.has_openblas", lambda: False)
+    by_torch, wanted = fill(make_gradients(2, **settings), [batch])
+    assert not asked
+    assert loss == pytest.approx(by_torch, rel=1e-12)
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
+
+
+def test_openblas_has_its_threads_back_after_a_step():
+    def threads():
+        return [library["num_threads"] for library in threadpool_info() if library["internal_api"] == "openblas"]
+
+    before, during = threads(), []
+    gradients = make_gradients(2, dropout=0.0)
+    look = gradients._loss
+    gradients._loss = lambda *ids: (during.append(threads()), look(*ids))[1]
+    fill(gradients, [make_batch(60)])
+    assert during == [[1] * len(before)] * 2
+    assert threads() == before
 
 
 def test_a_batch_is_split_where_it_is_worth_it():

@@ -17,6 +17,8 @@ Dimension key, for the whole project. A tensor's name ends in its axes: `q_BHTK`
     L  looks at the same batch, of which R-Drop has two
     M  L × R
     P  S filled up to a processor's vector
+    I  inputs of a linear layer
+    O  outputs of a linear layer
     1  broadcast
 """
 
@@ -24,7 +26,22 @@ from vitrail.model.cache import Cache
 from vitrail.model.dropout import masks_from
 from vitrail.model.encoder import Memory
 from vitrail.model.interventions import attentions, without_heads
+from vitrail.model.linear import apply_linear
+from vitrail.model.multiply import numpy_multiplies, openblas_on_one_core
 from vitrail.model.taps import NO_TAP, Listener, Tap
 from vitrail.model.transformer import Transformer
 
-__all__ = ["NO_TAP", "Cache", "Listener", "Memory", "Tap", "Transformer", "attentions", "masks_from", "without_heads"]
+__all__ = [
+    "NO_TAP",
+    "Cache",
+    "Listener",
+    "Memory",
+    "Tap",
+    "Transformer",
+    "apply_linear",
+    "attentions",
+    "masks_from",
+    "numpy_multiplies",
+    "openblas_on_one_core",
+    "without_heads",
+]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -12,9 +14,11 @@ from torch import Tensor, nn
 from vitrail.config import ModelConfig
 from vitrail.model.dropout import Dropout
 from vitrail.model.linear import at_once, linear
+from vitrail.model.multiply import numpy_is_asked
 from vitrail.model.taps import NO_TAP, Tap
 
 VECTOR = 16  # floats that a CPU takes at a time (AVX-512; others take fewer, and 16 as two or four times)
+SHORT = 128  # keys of a sentence; with more of them, keeping every weight would take more memory than it saves time
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,10 @@ def attend(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSK: Tensor, visible_B1TS: Tensor 
         # In bf16 the fused kernel's way back takes a CPU seven times as long as in float32.
         with torch.autocast("cpu", enabled=False):
             return attend(q_BHTK.float(), k_BGSK.float(), v_BGSK.float(), visible_B1TS)
+    if numpy_is_asked(q_BHTK) and k_BGSK.size(2) <= SHORT:
+        k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
+        z_BHTK: Tensor = _AttendByNumpy.apply(q_BHTK, k_BHSK, v_BHSK, visible_B1TS)  # type: ignore[no-untyped-call]
+        return z_BHTK
     if on_cpu and q_BHTK.requires_grad and VECTOR // 2 <= k_BGSK.size(2) < VECTOR:
         k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
         return attend_to_few(q_BHTK, k_BHSK, v_BHSK, visible_B1TS)
@@ -85,6 +93,63 @@ def attend_to_few(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, visible_B1TS: 
     bias_B1TP = torch.zeros(seen_B1TP.shape, dtype=scaled_BHTP.dtype).masked_fill_(~seen_B1TP, -inf)
     z_BHTK: Tensor = (scaled_BHTP + bias_B1TP).softmax(-1) @ F.pad(v_BHSK, empty)
     return z_BHTK
+
+
+class _AttendByNumpy(torch.autograd.Function):
+    """Equation (1) and its gradient where sentences are short, on one core.
+
+    Ten thousands of small products: numpy multiplies each where it lies. torch copies them together first, or calls a
+    library for each that is made for large ones: either takes three times as long.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, visible_B1TS: Tensor | None) -> Tensor:
+        keys = k_BHSK.size(2)
+        # Filled up with keys that nobody looks at, since a processor takes so many at a time.
+        scaled_BHTP = q_BHTK.new_empty(*q_BHTK.shape[:3], -(-keys // VECTOR) * VECTOR)
+        scaled_BHTP[..., keys:] = -inf
+        _multiply_each(q_BHTK, k_BHSK.mT, out=scaled_BHTP[..., :keys])
+        ctx.scale = q_BHTK.size(-1) ** -0.5
+        scaled_BHTP.mul_(ctx.scale)
+        sees_nothing_B1T1 = None
+        if visible_B1TS is not None:
+            bias_B1TS = torch.zeros(visible_B1TS.shape, dtype=q_BHTK.dtype).masked_fill_(~visible_B1TS, -inf)
+            scaled_BHTP[..., :keys] += bias_B1TS
+            sees_nothing_B1T1 = ~visible_B1TS.any(-1, keepdim=True)
+        weights_BHTP = scaled_BHTP.softmax(-1)
+        if sees_nothing_B1T1 is not None and sees_nothing_B1T1.any():
+            weights_BHTP.masked_fill_(sees_nothing_B1T1, 0.0)
+        ctx.save_for_backward(q_BHTK, k_BHSK, v_BHSK, weights_BHTP)
+        return _multiply_each(weights_BHTP[..., :keys], v_BHSK, out=_heads_apart(q_BHTK))
+
+    @staticmethod
+    def backward(ctx: Any, grad_BHTK: Tensor) -> tuple[Tensor | None, ...]:
+        q_BHTK, k_BHSK, v_BHSK, weights_BHTP = ctx.saved_tensors
+        keys = k_BHSK.size(2)
+        weights_BHTS = weights_BHTP[..., :keys]
+        grad_weights_BHTP = torch.empty_like(weights_BHTP)
+        grad_weights_BHTP[..., keys:] = 0.0
+        _multiply_each(grad_BHTK, v_BHSK.mT, out=grad_weights_BHTP[..., :keys])
+        grad_BHTP = torch._softmax_backward_data(grad_weights_BHTP, weights_BHTP, -1, weights_BHTP.dtype)
+        grad_BHTS = grad_BHTP.mul_(ctx.scale)[..., :keys]
+        return (
+            _multiply_each(grad_BHTS, k_BHSK, out=_heads_apart(q_BHTK)),
+            _multiply_each(grad_BHTS.mT, q_BHTK, out=_heads_apart(k_BHSK)),
+            _multiply_each(weights_BHTS.mT, grad_BHTK, out=_heads_apart(v_BHSK)),
+            None,
+        )
+
+
+def _heads_apart(like_BHTK: Tensor) -> Tensor:
+    """Room for as many vectors, those of a position beside each other in memory: joining the heads is then no work."""
+    batch, heads, positions, d_k = like_BHTK.shape
+    return like_BHTK.new_empty(batch, positions, heads, d_k).transpose(1, 2)
+
+
+def _multiply_each(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
+    """The product of every head's matrices, written where `out` lies."""
+    np.matmul(a.detach().numpy(), b.detach().numpy(), out=out.numpy())
+    return out
 
 
 def one_for_each_head(x_BGSK: Tensor, q_BHTK: Tensor) -> Tensor:

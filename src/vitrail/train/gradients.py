@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from vitrail.data import Batch
+from vitrail.model import numpy_multiplies, openblas_on_one_core
 from vitrail.text import EOS
 from vitrail.train.device import autocast
 from vitrail.train.learner import Learner
@@ -40,12 +41,16 @@ class Gradients:
                 loss_sum += self._fill_in_parts(batch, tokens, parts)
                 continue
             is_last = number == len(batches)
-            with self._without_peers(not is_last):  # they meet once a step, not once a batch
+            # Processes meet once a step, not once a batch.
+            with self._without_peers(not is_last), openblas_on_one_core(), numpy_multiplies(self._has_one_core()):
                 loss = self._loss(torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT))
                 # Processes are averaged, so that a sum is their number too small.
                 self._backward(loss * self.peers.count / tokens)
             loss_sum += loss.item()
         return loss_sum
+
+    def _has_one_core(self) -> bool:
+        return self.learner.device.type == "cpu" and torch.get_num_threads() == 1
 
     def _parts(self, batch: Batch) -> int:
         if self.side_by_side is None:

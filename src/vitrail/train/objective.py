@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from vitrail.model import Transformer
+from vitrail.model import Transformer, apply_linear
 from vitrail.text import BOS, PAD
 
 ROWS = 512  # tokens whose logits are held at a time
@@ -67,13 +66,13 @@ class _LossOfRows(torch.autograd.Function):
         for start in range(0, len(target_N), ROWS):
             rows = slice(start, start + ROWS)
             hidden_LRD = hidden_LND[:, rows]
-            logits_LRV = F.linear(hidden_LRD, table_VD, bias_V)
+            logits_LRV = apply_linear(hidden_LRD, table_VD, bias_V)
             part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], *settings)
             loss += part
             if grad_bias_V is not None:
                 grad_bias_V += grad_LRV.sum((0, 1))
             grad_LRV = grad_LRV.to(back)
-            grad_hidden_LND[:, rows] = grad_LRV @ table_back_VD
+            grad_hidden_LND[:, rows] = apply_linear(grad_LRV, table_back_VD.mT, None)
             flat_MV, hidden_MD = grad_LRV.flatten(0, 1), hidden_LRD.flatten(0, 1).to(back)
             if back == grad_table_VD.dtype:
                 grad_table_VD.addmm_(flat_MV.mT, hidden_MD)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Lock
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vitrail.data import Batch
-from vitrail.model import masks_from
+from vitrail.model import masks_from, numpy_multiplies, openblas_on_one_core
 from vitrail.text import PAD
 
 SMALLEST = 512  # target tokens of a part, padding included: below that, Python is what threads wait for
@@ -57,34 +57,60 @@ class SideBySide:
     ) -> tuple[float, list[Tensor]]:
         """The summed loss of a batch's rows and its gradient, added up in the order of the parts."""
 
-        def go_through(part: tuple[Ids, Ids], seed: int) -> tuple[float, tuple[Tensor, ...]]:
+        def go_through(number: int, part: tuple[Ids, Ids], seed: int) -> None:
             source_BS, target_BT = map(torch.from_numpy, part)
             has_changed.append(_use(cores))
-            with masks_from(seed):
+            with masks_from(seed), numpy_multiplies(cores == 1):
                 loss = loss_of(source_BS, target_BT)
-                return loss.item(), torch.autograd.grad(loss, parameters)
+                found.hand_in(number, loss.item(), torch.autograd.grad(loss, parameters))
 
-        cores, has_changed = max(1, self.threads // parts), list[bool]()
+        cores, has_changed, found = max(1, self.threads // parts), list[bool](), _Sum()
         seeds = torch.randint(1 << 62, (parts,)).tolist()
-        loss_sum, total = 0.0, list[Tensor]()
-        for loss, gradients in self.pool.map(go_through, self._split(batch, parts), seeds):
-            loss_sum += loss
-            if total:
-                for found, gradient in zip(total, gradients, strict=True):
-                    found.add_(gradient)
-            else:
-                total = list(gradients)
-            del gradients  # as large as the model, and not needed while the next part is awaited
+        with openblas_on_one_core():
+            list(self.pool.map(go_through, range(parts), self._split(batch, parts), seeds))
         if any(has_changed):
             torch.set_num_threads(self.others)
-        return loss_sum, total
+        return found.loss, found.gradients
 
     def _split(self, batch: Batch, parts: int) -> list[tuple[Ids, Ids]]:
         rows: list[Ids] = [np.arange(part, batch.pairs, parts) for part in range(parts)]
         if parts > self.threads:
             longest_first = np.argsort(-_lengths(batch.source_BS), kind="stable")
-            rows = np.array_split(longest_first, parts)
+            tokens = np.cumsum((_lengths(batch.source_BS) + _lengths(batch.target_BT))[longest_first])
+            ends = np.searchsorted(tokens, tokens[-1] * np.arange(1, parts) / parts)  # as many tokens for each
+            before = np.arange(1, parts)  # a part has a row at least
+            ends = np.maximum.accumulate(np.clip(ends - before, 0, batch.pairs - parts)) + before
+            rows = np.split(longest_first, ends)
         return [(_trim(batch.source_BS[some]), _trim(batch.target_BT[some])) for some in rows]
+
+
+class _Sum:
+    """What the parts found, added up in their order, whichever is done first.
+
+    A thread that hands in adds, too, what had to wait for it. Who waits for all of them must not: with cores of its
+    own it would take them from those who still compute.
+    """
+
+    def __init__(self) -> None:
+        self.loss, self.gradients = 0.0, list[Tensor]()
+        self._lock, self._next = Lock(), 0
+        self._waiting: dict[int, tuple[float, tuple[Tensor, ...]]] = {}
+
+    def hand_in(self, number: int, loss: float, gradients: tuple[Tensor, ...]) -> None:
+        """What part `number` found."""
+        with self._lock:
+            self._waiting[number] = loss, gradients
+            while self._next in self._waiting:
+                self._add(*self._waiting.pop(self._next))
+                self._next += 1
+
+    def _add(self, loss: float, gradients: tuple[Tensor, ...]) -> None:
+        self.loss += loss
+        if not self.gradients:
+            self.gradients = list(gradients)
+            return
+        for total, gradient in zip(self.gradients, gradients, strict=True):
+            total.add_(gradient)
 
 
 def _lengths(ids_BT: Ids) -> Ids:
