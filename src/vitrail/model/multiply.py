@@ -25,7 +25,7 @@ _here = threading.local()  # whether numpy multiplies for this thread
 @contextmanager
 def openblas_on_one_core() -> Iterator[None]:
     """Keep numpy's multiplications from using more than the core of who asks for them."""
-    with ThreadpoolController().select(internal_api="openblas").limit(limits=1):
+    with _openblas().limit(limits=1):
         yield
 
 
@@ -57,7 +57,12 @@ def multiply(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
 @cache
 def has_openblas() -> bool:
     """Whether numpy's multiplications are OpenBLAS's: others may not be told how many cores to use."""
-    return any(library["internal_api"] == "openblas" for library in ThreadpoolController().info())
+    return len(_openblas()) > 0
+
+
+@cache
+def _openblas() -> ThreadpoolController:
+    return ThreadpoolController().select(internal_api="openblas")
 
 
 @cache

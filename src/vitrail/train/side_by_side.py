@@ -23,6 +23,7 @@ from vitrail.text import PAD
 
 SMALLEST = 512  # target tokens of a part, padding included: below that, Python is what threads wait for
 ENOUGH = 4e9  # tokens times weights of a part: with so much to compute, two parts for each thread cost little
+DEAR = 1.5  # times as much work as a source token is a target token, with its two attentions and the vocabulary
 
 Ids = NDArray[np.int64]
 LossOf = Callable[[Tensor, Tensor], Tensor]
@@ -76,8 +77,8 @@ class SideBySide:
         rows: list[Ids] = [np.arange(part, batch.pairs, parts) for part in range(parts)]
         if parts > self.threads:
             longest_first = np.argsort(-_lengths(batch.source_BS), kind="stable")
-            tokens = np.cumsum((_lengths(batch.source_BS) + _lengths(batch.target_BT))[longest_first])
-            ends = np.searchsorted(tokens, tokens[-1] * np.arange(1, parts) / parts)  # as many tokens for each
+            work = np.cumsum((_lengths(batch.source_BS) + DEAR * _lengths(batch.target_BT))[longest_first])
+            ends = np.searchsorted(work, work[-1] * np.arange(1, parts) / parts)  # as much for each
             before = np.arange(1, parts)  # a part has a row at least
             ends = np.maximum.accumulate(np.clip(ends - before, 0, batch.pairs - parts)) + before
             rows = np.split(longest_first, ends)
