@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -14,7 +13,7 @@ from torch import Tensor, nn
 from vitrail.config import ModelConfig
 from vitrail.model.dropout import Dropout
 from vitrail.model.linear import at_once, linear
-from vitrail.model.multiply import numpy_is_asked
+from vitrail.model.multiply import multiply, numpy_is_asked
 from vitrail.model.taps import NO_TAP, Tap
 
 VECTOR = 16  # floats that a CPU takes at a time (AVX-512; others take fewer, and 16 as two or four times)
@@ -98,8 +97,8 @@ def attend_to_few(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, visible_B1TS: 
 class _AttendByNumpy(torch.autograd.Function):
     """Equation (1) and its gradient where sentences are short, on one core.
 
-    Ten thousands of small products: numpy multiplies each where it lies. torch copies them together first, or calls a
-    library for each that is made for large ones: either takes three times as long.
+    Tens of thousands of small products: numpy multiplies each where it lies. torch copies them together first, or calls
+    a library for each that is made for large ones: either takes longer.
     """
 
     @staticmethod
@@ -108,7 +107,7 @@ class _AttendByNumpy(torch.autograd.Function):
         # Filled up with keys that nobody looks at, since a processor takes so many at a time.
         scaled_BHTP = q_BHTK.new_empty(*q_BHTK.shape[:3], -(-keys // VECTOR) * VECTOR)
         scaled_BHTP[..., keys:] = -inf
-        _multiply_each(q_BHTK, k_BHSK.mT, out=scaled_BHTP[..., :keys])
+        multiply(q_BHTK, k_BHSK.mT, out=scaled_BHTP[..., :keys])
         ctx.scale = q_BHTK.size(-1) ** -0.5
         scaled_BHTP.mul_(ctx.scale)
         sees_nothing_B1T1 = None
@@ -120,7 +119,7 @@ class _AttendByNumpy(torch.autograd.Function):
         if sees_nothing_B1T1 is not None and sees_nothing_B1T1.any():
             weights_BHTP.masked_fill_(sees_nothing_B1T1, 0.0)
         ctx.save_for_backward(q_BHTK, k_BHSK, v_BHSK, weights_BHTP)
-        return _multiply_each(weights_BHTP[..., :keys], v_BHSK, out=_heads_apart(q_BHTK))
+        return multiply(weights_BHTP[..., :keys], v_BHSK, out=_heads_apart(q_BHTK))
 
     @staticmethod
     def backward(ctx: Any, grad_BHTK: Tensor) -> tuple[Tensor | None, ...]:
@@ -129,13 +128,13 @@ class _AttendByNumpy(torch.autograd.Function):
         weights_BHTS = weights_BHTP[..., :keys]
         grad_weights_BHTP = torch.empty_like(weights_BHTP)
         grad_weights_BHTP[..., keys:] = 0.0
-        _multiply_each(grad_BHTK, v_BHSK.mT, out=grad_weights_BHTP[..., :keys])
+        multiply(grad_BHTK, v_BHSK.mT, out=grad_weights_BHTP[..., :keys])
         grad_BHTP = torch._softmax_backward_data(grad_weights_BHTP, weights_BHTP, -1, weights_BHTP.dtype)
         grad_BHTS = grad_BHTP.mul_(ctx.scale)[..., :keys]
         return (
-            _multiply_each(grad_BHTS, k_BHSK, out=_heads_apart(q_BHTK)),
-            _multiply_each(grad_BHTS.mT, q_BHTK, out=_heads_apart(k_BHSK)),
-            _multiply_each(weights_BHTS.mT, grad_BHTK, out=_heads_apart(v_BHSK)),
+            multiply(grad_BHTS, k_BHSK, out=_heads_apart(q_BHTK)),
+            multiply(grad_BHTS.mT, q_BHTK, out=_heads_apart(k_BHSK)),
+            multiply(weights_BHTS.mT, grad_BHTK, out=_heads_apart(v_BHSK)),
             None,
         )
 
@@ -144,12 +143,6 @@ def _heads_apart(like_BHTK: Tensor) -> Tensor:
     """Room for as many vectors, those of a position beside each other in memory: joining the heads is then no work."""
     batch, heads, positions, d_k = like_BHTK.shape
     return like_BHTK.new_empty(batch, positions, heads, d_k).transpose(1, 2)
-
-
-def _multiply_each(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
-    """The product of every head's matrices, written where `out` lies."""
-    np.matmul(a.detach().numpy(), b.detach().numpy(), out=out.numpy())
-    return out
 
 
 def one_for_each_head(x_BGSK: Tensor, q_BHTK: Tensor) -> Tensor:

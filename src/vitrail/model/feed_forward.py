@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from vitrail.config import ModelConfig
 from vitrail.model.dropout import Dropout
 from vitrail.model.linear import linear
-from vitrail.model.multiply import is_faster, numpy_is_asked
+from vitrail.model.multiply import numpy_is_asked_for_large
 from vitrail.model.taps import NO_TAP, Tap
 
 
 def relu(x: Tensor) -> Tensor:
     """The paper's. What numpy multiplied is overwritten: nobody else has it. Of torch's, autograd would make copies."""
-    return F.relu(x, inplace=numpy_is_asked(x) and is_faster())
+    return F.relu(x, inplace=numpy_is_asked_for_large(x))
 
 
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

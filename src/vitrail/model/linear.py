@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from vitrail.model.multiply import is_faster, multiply, numpy_is_asked
+from vitrail.model.multiply import multiply, numpy_is_asked_for_large
 
 
 class Linear(nn.Linear):
@@ -38,7 +38,7 @@ def at_once(x: Tensor, *layers: nn.Linear) -> tuple[Tensor, ...]:
 
 def apply_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """x · Wᵀ + b, by torch or, where that is asked for, by numpy; a test holds them equal."""
-    if not (numpy_is_asked(x) and is_faster()):
+    if not numpy_is_asked_for_large(x):
         return F.linear(x, weight, bias)
     found: Tensor = _ByNumpy.apply(x, weight, bias)  # type: ignore[no-untyped-call]
     return found

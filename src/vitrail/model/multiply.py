@@ -1,9 +1,10 @@
 """Matrix multiplication on one core, by the library that is fastest there.
 
 A training step is matrix multiplication for the most part. torch's own is Intel's MKL; on other makers' processors the
-one that numpy brings, OpenBLAS, is faster, and for the small matrices of attention it is so anywhere (docs/speed.md).
-Which of them multiplies depends on the computer alone, so that a run which goes on is the same run. It is for threads
-that have a core each: OpenBLAS must then not use others, and is told so for as long as they work.
+one that numpy brings, OpenBLAS, is faster, and it multiplies the small matrices of attention where they lie, without
+copies (benchmarks/multiplication.py). Which of them multiplies depends on the computer alone, so that a run which goes
+on is the same run. It is for threads that have a core each: OpenBLAS must then not use others, and is told so for as
+long as they work.
 """
 
 from __future__ import annotations
@@ -46,8 +47,13 @@ def numpy_is_asked(x: Tensor) -> bool:
     return x.device.type == "cpu" and x.dtype in {torch.float32, torch.float64} and not torch.is_autocast_enabled("cpu")
 
 
+def numpy_is_asked_for_large(x: Tensor) -> bool:
+    """Whether it multiplies large matrices, too: not where torch's library was made for the processor."""
+    return numpy_is_asked(x) and is_faster()
+
+
 def multiply(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of two matrices, by numpy."""
+    """The product of two matrices, or with `out` of as many as lie behind each other, by numpy."""
     if out is None:
         out = a.new_empty(a.size(0), b.size(1))
     np.matmul(a.detach().numpy(), b.detach().numpy(), out=out.numpy())
