@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_train_settings import checkpoint, desk  # noqa: F401  (desk is a fixture)
 from threadpoolctl import threadpool_info
@@ -22,10 +22,11 @@ from vitrail.train.learner import Learner
 from vitrail.train.objective import Objective
 from vitrail.train.optimizer import make_optimizer
 from vitrail.train.peers import ALONE
-from vitrail.train.side_by_side import ENOUGH, SMALLEST, SideBySide, _Sum
+from vitrail.train.side_by_side import SMALLEST, SideBySide, _Sum
 
 VOCABULARY = 50
 CPU = torch.device("cpu")
+SIDE_BY_SIDE = SideBySide(5)
 
 
 def make_batch(rows, width=20):
@@ -64,37 +65,23 @@ def test_parts_add_up_to_the_whole(threads, positions):
         torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
 
 
-def test_more_parts_than_threads_add_up_to_the_whole_without_the_padding_they_do_not_need(monkeypatch):
-    batch, widths = make_batch(41), []
-    loss, wanted = fill(make_gradients(1, dropout=0.0), [batch])
-    gradients = make_gradients(2, dropout=0.0)
-    monkeypatch.setattr(gradients, "_parts", lambda _: 4)
-    look = gradients._loss
-    monkeypatch.setattr(gradients, "_loss", lambda *ids: (widths.append(ids[0].shape), look(*ids))[1])
-    in_parts, found = fill(gradients, [batch])
-    assert in_parts == pytest.approx(loss, rel=1e-12)
-    for name, gradient in wanted.items():
-        torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
-    ends = np.cumsum([rows for rows, _ in sorted(widths, key=lambda shape: shape[1])])
-    assert len(ends) == 4 and ends[-1] == 41
-    lengths = sorted(np.count_nonzero(batch.source_BS != PAD, axis=1))
-    assert sorted(width for _, width in widths) == [lengths[end - 1] for end in ends]
+@settings(deadline=None)
+@given(rows=st.integers(1, 40), parts=st.integers(1, 5))
+def test_parts_have_every_row_once_and_as_many(rows, parts):
+    parts, taken = min(rows, parts), []
+    ids = np.arange(1, rows + 1)[:, None]
 
+    def look(source_BS, target_BT):
+        assert torch.equal(source_BS, target_BT)
+        taken.append(source_BS[:, 0].tolist())
+        return weight * source_BS.sum()
 
-@given(lengths=st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=8, max_size=40))
-def test_parts_have_every_row_once_and_nearly_as_many_tokens(lengths):
-    source, target = (
-        np.where(np.arange(60) < np.array(side)[:, None], np.arange(1, len(side) + 1)[:, None], PAD)
-        for side in zip(*lengths, strict=True)
-    )
-    parts = SideBySide(2)._split(Batch(source, target, epoch=0, index=0, lines=()), 4)
-    rows = [source_BS[:, 0].tolist() for source_BS, _ in parts]
-    assert sorted(row for some in rows for row in some) == list(range(1, len(lengths) + 1))
-    assert all(source_BS[:, 0].tolist() == target_BT[:, 0].tolist() for source_BS, target_BT in parts)
-    tokens = [sum(np.count_nonzero(side != PAD) for side in part) for part in parts]
-    if len(lengths) >= 32:  # a row more or less, and each of the parts has many
-        assert max(tokens) - min(tokens) <= 2 * 120
-    assert min(map(len, rows)) >= 1
+    weight = torch.ones((), requires_grad=True)
+    batch = Batch(ids, ids, epoch=0, index=0, lines=())
+    loss, (gradient,) = SIDE_BY_SIDE.gradient(look, [weight], batch, tokens=rows, parts=parts)
+    assert sorted(row for some in taken for row in some) == list(range(1, rows + 1))
+    assert max(map(len, taken)) - min(map(len, taken)) <= 1
+    assert loss == ids.sum() and gradient.item() == pytest.approx(ids.sum() / rows)
 
 
 def test_what_parts_find_is_added_up_in_their_order():
@@ -142,24 +129,20 @@ def test_openblas_has_its_threads_back_after_a_step():
 def test_a_batch_is_split_where_it_is_worth_it():
     side_by_side = SideBySide(4)
 
-    def parts(batch, weights=1):
-        return side_by_side.parts(batch, weights=weights)
-
+    parts = side_by_side.parts
     assert parts(make_batch(1, width=9 * SMALLEST)) == 1  # one row is one part
     assert parts(make_batch(10, width=20)) == 1
     assert parts(make_batch(SMALLEST // 10 + 1, width=20)) == 2
     assert parts(make_batch(SMALLEST * 3 // 20 + 1, width=20)) == 2  # not 3, which would leave a core idle
     assert parts(make_batch(SMALLEST, width=20)) == 4
-    assert parts(make_batch(SMALLEST, width=20), weights=10**7) == 8  # so much to compute that parts cost nothing
-    assert parts(make_batch(7, width=8 * SMALLEST), weights=10**8) == 4  # too few rows for more
-    assert parts(make_batch(SMALLEST // 4, width=20), weights=10**9) == 4  # too few tokens
+    assert parts(make_batch(3, width=8 * SMALLEST)) == 2  # too few rows for more
 
 
 @pytest.mark.parametrize(
     ("threads", "worth", "parts"), [(2, 1, 1), (2, 2, 2), (3, 2, 2), (5, 4, 4), (7, 6, 6), (8, 3, 2), (8, 4, 4)]
 )
 def test_few_cores_are_idle_and_no_batch_that_can_be_split_is_whole(threads, worth, parts):
-    assert SideBySide(threads).parts(make_batch(worth * SMALLEST // 20 + 1), weights=1) == parts
+    assert SideBySide(threads).parts(make_batch(worth * SMALLEST // 20 + 1)) == parts
 
 
 def test_dropout_is_the_same_whenever_the_generator_is_and_another_in_every_part():
@@ -190,9 +173,7 @@ def test_an_error_in_a_part_is_the_error_of_the_step():
         fill(gradients, [make_batch(40)])
 
 
-@pytest.mark.parametrize("enough", [ENOUGH, 0.0], ids=["a part for each thread", "two"])
-def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk, monkeypatch, enough):  # noqa: F811
-    monkeypatch.setattr("vitrail.train.side_by_side.ENOUGH", enough)
+def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk):  # noqa: F811
     settings = {"train__threads": 2, "train__batch_tokens": 4 * SMALLEST, "model__dropout": 0.2}
     whole = desk.run("whole", **settings)
     desk.run("parted", **settings, train__max_steps=2)

@@ -28,6 +28,7 @@ from vitrail.model.encoder import Memory
 from vitrail.model.interventions import attentions, without_heads
 from vitrail.model.linear import apply_linear
 from vitrail.model.multiply import numpy_multiplies, openblas_on_one_core
+from vitrail.model.packed import Packing
 from vitrail.model.taps import NO_TAP, Listener, Tap
 from vitrail.model.transformer import Transformer
 
@@ -36,6 +37,7 @@ __all__ = [
     "Cache",
     "Listener",
     "Memory",
+    "Packing",
     "Tap",
     "Transformer",
     "apply_linear",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
+from vitrail.model.attention_by_numpy import SHORT, VECTOR, attend_by_numpy
 from vitrail.model.dropout import Dropout
 from vitrail.model.linear import at_once, linear
-from vitrail.model.multiply import multiply, numpy_is_asked
+from vitrail.model.multiply import numpy_is_asked
+from vitrail.model.packed import Sight
 from vitrail.model.taps import NO_TAP, Tap
 
-VECTOR = 16  # floats that a CPU takes at a time (AVX-512; others take fewer, and 16 as two or four times)
-SHORT = 128  # keys of a sentence; with more of them, keeping every weight would take more memory than it saves time
+# True where a query may look, None for everywhere; any axis may be 1 and broadcast. Packed sentences have no padding to
+# hide, and say it otherwise.
+Visible = Tensor | Sight | None
 
 
 @dataclass(frozen=True)
@@ -42,39 +44,36 @@ class DotProduct(nn.Module):
         """Queries or keys as they meet, `first` being the position of the first: here, just as they are."""
         return vectors
 
-    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
-        """Mix, for every query, the values of the keys it finds relevant.
-
-        `visible` is True where it may look (None: everywhere), and any of its axes may be 1 and broadcast.
-        """
+    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
+        """Mix, for every query, the values of the keys it finds relevant."""
         k_BGSK, v_BGSK = seen.k_BGSK, seen.v_BGSK
         drops = self.training and self.dropout.share > 0
         if not tap.active and not drops:
-            return attend(q_BHTK, k_BGSK, v_BGSK, visible_B1TS)
+            return attend(q_BHTK, k_BGSK, v_BGSK, visible)
+        assert not isinstance(visible, Sight), "packed sentences are for attention that only looks"
 
         # Equation (1) step by step, as the post draws it; a test holds both paths equal.
         k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
         scores_BHTS = tap("scores", q_BHTK @ k_BHSK.mT)
-        weights_BHTS = weigh(scores_BHTS, q_BHTK.size(-1), visible_B1TS, tap=tap)
+        weights_BHTS = weigh(scores_BHTS, q_BHTK.size(-1), visible, tap=tap)
         return tap("z", self.dropout(weights_BHTS) @ v_BHSK)
 
 
-def attend(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSK: Tensor, visible_B1TS: Tensor | None) -> Tensor:
+def attend(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSK: Tensor, visible: Visible) -> Tensor:
     """All of equation (1) at once, by whatever is fastest here; tests hold every way equal to the one step by step."""
     on_cpu = q_BHTK.device.type == "cpu"
     if on_cpu and torch.is_autocast_enabled("cpu"):
         # In bf16 the fused kernel's way back takes a CPU seven times as long as in float32.
         with torch.autocast("cpu", enabled=False):
-            return attend(q_BHTK.float(), k_BGSK.float(), v_BGSK.float(), visible_B1TS)
-    if numpy_is_asked(q_BHTK) and k_BGSK.size(2) <= SHORT:
+            return attend(q_BHTK.float(), k_BGSK.float(), v_BGSK.float(), visible)
+    if isinstance(visible, Sight) or (numpy_is_asked(q_BHTK) and k_BGSK.size(2) <= SHORT):
         k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
-        z_BHTK: Tensor = _AttendByNumpy.apply(q_BHTK, k_BHSK, v_BHSK, visible_B1TS)  # type: ignore[no-untyped-call]
-        return z_BHTK
+        return attend_by_numpy(q_BHTK, k_BHSK, v_BHSK, visible)
     if on_cpu and q_BHTK.requires_grad and VECTOR // 2 <= k_BGSK.size(2) < VECTOR:
         k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
-        return attend_to_few(q_BHTK, k_BHSK, v_BHSK, visible_B1TS)
+        return attend_to_few(q_BHTK, k_BHSK, v_BHSK, visible)
     grouped = k_BGSK.size(1) != q_BHTK.size(1)
-    return F.scaled_dot_product_attention(q_BHTK, k_BGSK, v_BGSK, attn_mask=visible_B1TS, enable_gqa=grouped)
+    return F.scaled_dot_product_attention(q_BHTK, k_BGSK, v_BGSK, attn_mask=visible, enable_gqa=grouped)
 
 
 def attend_to_few(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, visible_B1TS: Tensor | None) -> Tensor:
@@ -92,57 +91,6 @@ def attend_to_few(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, visible_B1TS: 
     bias_B1TP = torch.zeros(seen_B1TP.shape, dtype=scaled_BHTP.dtype).masked_fill_(~seen_B1TP, -inf)
     z_BHTK: Tensor = (scaled_BHTP + bias_B1TP).softmax(-1) @ F.pad(v_BHSK, empty)
     return z_BHTK
-
-
-class _AttendByNumpy(torch.autograd.Function):
-    """Equation (1) and its gradient where sentences are short, on one core.
-
-    Tens of thousands of small products: numpy multiplies each where it lies. torch copies them together first, or calls
-    a library for each that is made for large ones: either takes longer.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, visible_B1TS: Tensor | None) -> Tensor:
-        keys = k_BHSK.size(2)
-        # Filled up with keys that nobody looks at, since a processor takes so many at a time.
-        scaled_BHTP = q_BHTK.new_empty(*q_BHTK.shape[:3], -(-keys // VECTOR) * VECTOR)
-        scaled_BHTP[..., keys:] = -inf
-        multiply(q_BHTK, k_BHSK.mT, out=scaled_BHTP[..., :keys])
-        ctx.scale = q_BHTK.size(-1) ** -0.5
-        scaled_BHTP.mul_(ctx.scale)
-        sees_nothing_B1T1 = None
-        if visible_B1TS is not None:
-            bias_B1TS = torch.zeros(visible_B1TS.shape, dtype=q_BHTK.dtype).masked_fill_(~visible_B1TS, -inf)
-            scaled_BHTP[..., :keys] += bias_B1TS
-            sees_nothing_B1T1 = ~visible_B1TS.any(-1, keepdim=True)
-        weights_BHTP = scaled_BHTP.softmax(-1)
-        if sees_nothing_B1T1 is not None and sees_nothing_B1T1.any():
-            weights_BHTP.masked_fill_(sees_nothing_B1T1, 0.0)
-        ctx.save_for_backward(q_BHTK, k_BHSK, v_BHSK, weights_BHTP)
-        return multiply(weights_BHTP[..., :keys], v_BHSK, out=_heads_apart(q_BHTK))
-
-    @staticmethod
-    def backward(ctx: Any, grad_BHTK: Tensor) -> tuple[Tensor | None, ...]:
-        q_BHTK, k_BHSK, v_BHSK, weights_BHTP = ctx.saved_tensors
-        keys = k_BHSK.size(2)
-        weights_BHTS = weights_BHTP[..., :keys]
-        grad_weights_BHTP = torch.empty_like(weights_BHTP)
-        grad_weights_BHTP[..., keys:] = 0.0
-        multiply(grad_BHTK, v_BHSK.mT, out=grad_weights_BHTP[..., :keys])
-        grad_BHTP = torch._softmax_backward_data(grad_weights_BHTP, weights_BHTP, -1, weights_BHTP.dtype)
-        grad_BHTS = grad_BHTP.mul_(ctx.scale)[..., :keys]
-        return (
-            multiply(grad_BHTS, k_BHSK, out=_heads_apart(q_BHTK)),
-            multiply(grad_BHTS.mT, q_BHTK, out=_heads_apart(k_BHSK)),
-            multiply(weights_BHTS.mT, grad_BHTK, out=_heads_apart(v_BHSK)),
-            None,
-        )
-
-
-def _heads_apart(like_BHTK: Tensor) -> Tensor:
-    """Room for as many vectors, those of a position beside each other in memory: joining the heads is then no work."""
-    batch, heads, positions, d_k = like_BHTK.shape
-    return like_BHTK.new_empty(batch, positions, heads, d_k).transpose(1, 2)
 
 
 def one_for_each_head(x_BGSK: Tensor, q_BHTK: Tensor) -> Tensor:
@@ -175,13 +123,13 @@ class MultiHeadAttention(nn.Module):
         self.output = linear(width, config.d_model, bias=config.bias)
         self.dot_product = dot_product
 
-    def forward(self, x_BTD: Tensor, seen_BSD: Tensor, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, x_BTD: Tensor, seen_BSD: Tensor, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
         """What every position of `x` gathers from the positions of `seen`."""
         if tap.active:
             q_BHTK, seen = self.queries(x_BTD, tap=tap), self.keys_values(seen_BSD, tap=tap)
         else:
             q_BHTK, seen = self._all_at_once(x_BTD, seen_BSD)
-        return self.gather(q_BHTK, seen, visible_B1TS, tap=tap)
+        return self.gather(q_BHTK, seen, visible, tap=tap)
 
     def queries(self, x_BTD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> Tensor:
         """The queries of positions from `first` on, ready to meet keys."""
@@ -194,9 +142,9 @@ class MultiHeadAttention(nn.Module):
         v_BGSK = tap("v", self._split_heads(self.value(x_BSD)))
         return KeysValues(self.dot_product.place(k_BGSK, first=first, tap=tap, name="k_rotated"), v_BGSK)
 
-    def gather(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+    def gather(self, q_BHTK: Tensor, seen: KeysValues, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
         """Let every head attend, join what they found, and mix it through W^O."""
-        z_BHTK = self.dot_product(q_BHTK, seen, visible_B1TS, tap=tap)
+        z_BHTK = self.dot_product(q_BHTK, seen, visible, tap=tap)
         return tap("output", self.output(z_BHTK.transpose(1, 2).flatten(2)))
 
     def _all_at_once(self, x_BTD: Tensor, seen_BSD: Tensor) -> tuple[Tensor, KeysValues]:

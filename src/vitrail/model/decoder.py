@@ -12,7 +12,7 @@ from vitrail.model.attention import DotProduct, MultiHeadAttention
 from vitrail.model.cache import Cache, LayerCache
 from vitrail.model.encoder import Memory
 from vitrail.model.feed_forward import FeedForward
-from vitrail.model.masks import mask_future
+from vitrail.model.packed import Sight
 from vitrail.model.positions import build_dot_product
 from vitrail.model.taps import NO_TAP, Tap
 
@@ -29,16 +29,14 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.add_norm_3 = build_add_norm(config)
 
-    def forward(self, x_BTD: Tensor, visible_11TS: Tensor, memory: Memory, *, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, x_BTD: Tensor, visible: Tensor | Sight, memory: Memory, *, tap: Tap = NO_TAP) -> Tensor:
         """Every position at once: look back, look at the source, think."""
 
         def look_back(x_BTD: Tensor) -> Tensor:
-            return self.self_attention.forward(x_BTD, x_BTD, visible_11TS, tap=tap.at("self_attention"))
+            return self.self_attention.forward(x_BTD, x_BTD, visible, tap=tap.at("self_attention"))
 
         def look_at_source(x_BTD: Tensor) -> Tensor:
-            return self.cross_attention.forward(
-                x_BTD, memory.output_BSD, memory.visible_B11S, tap=tap.at("cross_attention")
-            )
+            return self.cross_attention.forward(x_BTD, memory.output_BSD, memory.visible, tap=tap.at("cross_attention"))
 
         def think(x_BTD: Tensor) -> Tensor:
             return self.feed_forward.forward(x_BTD, tap=tap.at("feed_forward"))
@@ -75,17 +73,17 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.final_norm = build_final_norm(config)
 
-    def forward(self, x_BTD: Tensor, memory: Memory, *, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, x_BTD: Tensor, visible: Tensor | Sight, memory: Memory, *, tap: Tap = NO_TAP) -> Tensor:
         """Embedded words to vectors that tell the next ones."""
-        visible_11TS = mask_future(x_BTD.size(1), x_BTD.device)
         for number, layer in enumerate(self.layers):
-            x_BTD = layer(x_BTD, visible_11TS, memory, tap=tap.at(number))
+            x_BTD = layer(x_BTD, visible, memory, tap=tap.at(number))
         return tap("output", self.final_norm(x_BTD))
 
     def start(self, memory: Memory) -> Cache:
         """A cache that knows the memory and no target word yet."""
+        assert isinstance(memory.visible, Tensor), "packed sentences are for training alone"
         layers = (LayerCache(layer.cross_attention.keys_values(memory.output_BSD)) for layer in self._each_layer())
-        return Cache(layers, memory.visible_B11S)
+        return Cache(layers, memory.visible)
 
     def step(self, x_BWD: Tensor, cache: Cache) -> Tensor:
         """The newest position of every hypothesis through every layer."""

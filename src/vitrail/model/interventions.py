@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from vitrail.errors import DecodeError, did_you_mean
-from vitrail.model.attention import DotProduct, KeysValues, MultiHeadAttention
+from vitrail.model.attention import DotProduct, KeysValues, MultiHeadAttention, Visible
 from vitrail.model.taps import NO_TAP, Tap
 from vitrail.model.transformer import Transformer
 
@@ -26,11 +26,11 @@ class GatedHeads(DotProduct):
         """Queries or keys as the attention within places them."""
         return self.inner.place(vectors, first=first, tap=tap, name=name)
 
-    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
         """Attend, then close the gate. A listener hears z as it goes on to W^O: after the gate."""
         if not tap.active:
-            return self._close(self.inner.forward(q_BHTK, seen, visible_B1TS))
-        return self.inner.forward(q_BHTK, seen, visible_B1TS, tap=_BehindTheGate(self, tap))
+            return self._close(self.inner.forward(q_BHTK, seen, visible))
+        return self.inner.forward(q_BHTK, seen, visible, tap=_BehindTheGate(self, tap))
 
     def _close(self, z_BHTK: Tensor) -> Tensor:
         return z_BHTK.masked_fill(self.is_off_1H11.to(z_BHTK.device), 0.0)

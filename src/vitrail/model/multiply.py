@@ -40,9 +40,14 @@ def numpy_multiplies(wanted: bool = True) -> Iterator[None]:
         _here.by_numpy = False
 
 
+def numpy_multiplies_here() -> bool:
+    """Whether numpy multiplies for this thread."""
+    return getattr(_here, "by_numpy", False)
+
+
 def numpy_is_asked(x: Tensor) -> bool:
     """Whether numpy multiplies here, and can: numbers of the CPU, in full precision."""
-    if not getattr(_here, "by_numpy", False):
+    if not numpy_multiplies_here():
         return False
     return x.device.type == "cpu" and x.dtype in {torch.float32, torch.float64} and not torch.is_autocast_enabled("cpu")
 

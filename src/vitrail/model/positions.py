@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
@@ -29,8 +30,8 @@ from vitrail.model.taps import NO_TAP, Tap
 class Positions(nn.Module):
     """What is added to embeddings to say where they stand; in itself, nothing."""
 
-    def forward(self, x_BTD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> Tensor:
-        """Tell every vector its position, `first` being the position of the first."""
+    def forward(self, x_BTD: Tensor, *, first: int = 0, position_T: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
+        """Tell every vector its position: from `first` on, or where each stands in packed sentences."""
         return tap("sum", x_BTD)
 
 
@@ -41,10 +42,13 @@ class SinusoidalPositions(Positions):
         super().__init__()
         self._table = GrowingTable(table_of)
 
-    def forward(self, x_BTD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, x_BTD: Tensor, *, first: int = 0, position_T: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
         """Add the table's rows."""
-        position_TD = tap("position", self._table.rows(first, x_BTD.size(1), like=x_BTD))
-        return tap("sum", x_BTD + position_TD)
+        if position_T is None:
+            position_TD = self._table.rows(first, x_BTD.size(1), like=x_BTD)
+        else:
+            position_TD = self._table.rows(0, int(position_T.max()) + 1, like=x_BTD)[position_T]
+        return tap("sum", x_BTD + tap("position", position_TD))
 
 
 class LearnedPositions(Positions):
@@ -56,17 +60,18 @@ class LearnedPositions(Positions):
         size = 1.0 if config.embedding_scale else config.d_model**-0.5
         self.table = nn.Parameter(torch.randn(config.max_positions, config.d_model) * size)
 
-    def forward(self, x_BTD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, x_BTD: Tensor, *, first: int = 0, position_T: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
         """Add the table's rows; refuse a sentence that goes beyond them."""
-        needed, known = first + x_BTD.size(1), len(self.table)
+        needed = first + x_BTD.size(1) if position_T is None else int(position_T.max()) + 1
+        known = len(self.table)
         if needed > known:
             raise ConfigError(
                 f"a sentence of {needed} tokens is longer than the {known} positions this model has learned",
                 where="[model] max_positions",
                 fix=f"shorten the sentence, or train with max_positions = {needed} or with another kind of positions",
             )
-        position_TD = tap("position", self.table[first:needed])
-        return tap("sum", x_BTD + position_TD)
+        position_TD = self.table[first:needed] if position_T is None else F.embedding(position_T, self.table)
+        return tap("sum", x_BTD + tap("position", position_TD))
 
 
 def build_positions(config: ModelConfig) -> Positions:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from vitrail.model.attention import DotProduct, KeysValues, one_for_each_head, weigh
+from vitrail.model.attention import DotProduct, KeysValues, Visible, one_for_each_head, weigh
+from vitrail.model.packed import Sight
 from vitrail.model.taps import NO_TAP, Tap
 
 
@@ -22,8 +23,9 @@ class RelativeDotProduct(DotProduct):
         self.key_RK = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * max_distance + 1, d_k)))
         self.value_RK = nn.Parameter(nn.init.xavier_uniform_(torch.empty(2 * max_distance + 1, d_k)))
 
-    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
         """Attend by content and by distance. No fused kernel adds to values, so there is only this path."""
+        assert not isinstance(visible, Sight), "packed sentences are for attention that only looks"
         k_BHSK, v_BHSK = one_for_each_head(seen.k_BGSK, q_BHTK), one_for_each_head(seen.v_BGSK, q_BHTK)
         # Equation (5) of Shaw et al.: q·(k + a) as q·k + q·a, so that no key is copied for each of its distances.
         content_BHTS = tap("scores_content", q_BHTK @ k_BHSK.mT)
@@ -31,7 +33,7 @@ class RelativeDotProduct(DotProduct):
         by_distance_BHTR = q_BHTK @ self.key_RK.mT
         position_BHTS = tap("scores_position", by_distance_BHTR.gather(-1, distance_BHTS))
         scores_BHTS = tap("scores", content_BHTS + position_BHTS)
-        weights_BHTS = self.dropout(weigh(scores_BHTS, q_BHTK.size(-1), visible_B1TS, tap=tap))
+        weights_BHTS = self.dropout(weigh(scores_BHTS, q_BHTK.size(-1), visible, tap=tap))
 
         # Equation (3), the same way round: first how much weight each distance got, then its vector.
         weight_BHTR = torch.zeros_like(by_distance_BHTR).scatter_add(-1, distance_BHTS, weights_BHTS)

@@ -53,16 +53,13 @@ class Gradients:
         return self.learner.device.type == "cpu" and torch.get_num_threads() == 1
 
     def _parts(self, batch: Batch) -> int:
-        if self.side_by_side is None:
-            return 1
-        return self.side_by_side.parts(batch, weights=sum(map(torch.numel, self.learner.model.parameters())))
+        return 1 if self.side_by_side is None else self.side_by_side.parts(batch)
 
     def _fill_in_parts(self, batch: Batch, tokens: int, parts: int) -> float:
         assert self.side_by_side is not None
         parameters = [parameter for parameter in self.learner.model.parameters() if parameter.requires_grad]
-        loss_sum, found = self.side_by_side.gradient(self._loss, parameters, batch, parts=parts)
+        loss_sum, found = self.side_by_side.gradient(self._loss, parameters, batch, tokens=tokens, parts=parts)
         for parameter, gradient in zip(parameters, found, strict=True):
-            gradient.div_(tokens)
             parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
         return loss_sum
 

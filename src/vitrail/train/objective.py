@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from vitrail.model import Transformer, apply_linear
+from vitrail.model import Packing, Transformer, apply_linear
 from vitrail.text import BOS, PAD
 
 ROWS = 512  # tokens whose logits are held at a time
@@ -27,13 +27,9 @@ class Objective(nn.Module):
     def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
         """The loss summed over the target's tokens: a step divides once by all of its tokens, however it is split."""
         looks = 2 if self.r_drop else 1  # each with another dropout
-        hidden_BTD = self.model.decode(
-            shifted(target_BT).repeat(looks, 1), self.model.encode(source_BS.repeat(looks, 1))
-        )
-        is_token_N = target_BT.flatten() != PAD
-        hidden_LND = hidden_BTD.view(looks, -1, hidden_BTD.size(-1))[:, is_token_N]
+        go_through = self._packed if self.model.packs(source_BS, target_BT) else self._padded
+        hidden_LND, target_N = go_through(source_BS, target_BT, looks)
         table_VD, bias_V = self.model.embeddings.output_table_VD(), self.model.output_bias
-        target_N = target_BT.flatten()[is_token_N]
         settings = (self.smoothing, self.r_drop)
         device = hidden_LND.device.type
         # In bf16 the gradient goes on in it. In fp16 it would be lost: what keeps it in range is multiplied later.
@@ -43,6 +39,17 @@ class Objective(nn.Module):
             hidden_LND = hidden_LND.to(table_VD.dtype)
             loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings, back)  # type: ignore[no-untyped-call]
         return loss
+
+    def _padded(self, source_BS: Tensor, target_BT: Tensor, looks: int) -> tuple[Tensor, Tensor]:
+        hidden = self.model.decode(shifted(target_BT).repeat(looks, 1), self.model.encode(source_BS.repeat(looks, 1)))
+        is_token_BT = target_BT != PAD
+        return hidden.view(looks, *target_BT.shape, -1)[:, is_token_BT], target_BT[is_token_BT]
+
+    def _packed(self, source_BS: Tensor, target_BT: Tensor, looks: int) -> tuple[Tensor, Tensor]:
+        packing = Packing(source_BS, target_BT, looks=looks)
+        source, target = packing.source.pack(source_BS), packing.target.pack(shifted(target_BT))
+        hidden = self.model.decode_packed(source, target, packing)
+        return hidden.view(looks, -1, hidden.size(-1)), packing.target.pack(target_BT).view(looks, -1)[0]
 
 
 class _LossOfRows(torch.autograd.Function):

@@ -12,30 +12,19 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Lock
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from vitrail.data import Batch
 from vitrail.model import masks_from, numpy_multiplies, openblas_on_one_core
-from vitrail.text import PAD
 
 SMALLEST = 512  # target tokens of a part, padding included: below that, Python is what threads wait for
-ENOUGH = 4e9  # tokens times weights of a part: with so much to compute, two parts for each thread cost little
-DEAR = 1.5  # times as much work as a source token is a target token, with its two attentions and the vocabulary
 
-Ids = NDArray[np.int64]
 LossOf = Callable[[Tensor, Tensor], Tensor]
 
 
 class SideBySide:
-    """Threads that each take some rows of a batch, and where there is much to do, some more when they are done.
-
-    One part for each thread has every so many-th row: sorted by length, they are alike. More parts than threads have
-    rows with sources of like length, and the padding that they do not need is cut off; who gets a short one is done
-    early, and takes the next. They also need less memory at a time.
-    """
+    """Threads that each take every so many-th row of a batch: sorted by length, what they take is alike."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -44,45 +33,32 @@ class SideBySide:
         list(self.pool.map(lambda _: together.wait(), range(threads)))  # all of them have begun
         torch.set_num_threads(self.others)  # they have changed it for every thread that comes after them
 
-    def parts(self, batch: Batch, *, weights: int) -> int:
-        """Into how many parts a batch is worth splitting: always the same number for a batch, a model and threads."""
-        tokens, twice = batch.target_BT.size, 2 * self.threads
-        if batch.pairs >= twice and tokens >= twice * SMALLEST and tokens / twice * weights >= ENOUGH:
-            return twice
-        most = min(self.threads, batch.pairs, max(1, tokens // SMALLEST))
+    def parts(self, batch: Batch) -> int:
+        """Into how many parts a batch is worth splitting: always the same number for a batch and threads."""
+        most = min(self.threads, batch.pairs, max(1, batch.target_BT.size // SMALLEST))
         # Several where they are worth it; then as few idle cores as possible, and then as many parts.
         return max(range(min(2, most), most + 1), key=lambda parts: (parts * (self.threads // parts), parts))
 
     def gradient(
-        self, loss_of: LossOf, parameters: Sequence[Tensor], batch: Batch, *, parts: int
+        self, loss_of: LossOf, parameters: Sequence[Tensor], batch: Batch, *, tokens: int, parts: int
     ) -> tuple[float, list[Tensor]]:
-        """The summed loss of a batch's rows and its gradient, added up in the order of the parts."""
+        """The summed loss of a batch's rows, and the gradient of its share of `tokens`, in the order of the parts."""
 
-        def go_through(number: int, part: tuple[Ids, Ids], seed: int) -> None:
-            source_BS, target_BT = map(torch.from_numpy, part)
+        def go_through(number: int, seed: int) -> None:
+            rows = slice(number, None, parts)
+            source_BS, target_BT = (torch.from_numpy(side[rows]) for side in (batch.source_BS, batch.target_BT))
             has_changed.append(_use(cores))
             with masks_from(seed), numpy_multiplies(cores == 1):
                 loss = loss_of(source_BS, target_BT)
-                found.hand_in(number, loss.item(), torch.autograd.grad(loss, parameters))
+                found.hand_in(number, loss.item(), torch.autograd.grad(loss / tokens, parameters))
 
         cores, has_changed, found = max(1, self.threads // parts), list[bool](), _Sum()
         seeds = torch.randint(1 << 62, (parts,)).tolist()
         with openblas_on_one_core():
-            list(self.pool.map(go_through, range(parts), self._split(batch, parts), seeds))
+            list(self.pool.map(go_through, range(parts), seeds))
         if any(has_changed):
             torch.set_num_threads(self.others)
         return found.loss, found.gradients
-
-    def _split(self, batch: Batch, parts: int) -> list[tuple[Ids, Ids]]:
-        rows: list[Ids] = [np.arange(part, batch.pairs, parts) for part in range(parts)]
-        if parts > self.threads:
-            longest_first = np.argsort(-_lengths(batch.source_BS), kind="stable")
-            work = np.cumsum((_lengths(batch.source_BS) + DEAR * _lengths(batch.target_BT))[longest_first])
-            ends = np.searchsorted(work, work[-1] * np.arange(1, parts) / parts)  # as much for each
-            before = np.arange(1, parts)  # a part has a row at least
-            ends = np.maximum.accumulate(np.clip(ends - before, 0, batch.pairs - parts)) + before
-            rows = np.split(longest_first, ends)
-        return [(_trim(batch.source_BS[some]), _trim(batch.target_BT[some])) for some in rows]
 
 
 class _Sum:
@@ -112,16 +88,6 @@ class _Sum:
             return
         for total, gradient in zip(self.gradients, gradients, strict=True):
             total.add_(gradient)
-
-
-def _lengths(ids_BT: Ids) -> Ids:
-    found: Ids = np.count_nonzero(ids_BT != PAD, axis=1)
-    return found
-
-
-def _trim(ids_BT: Ids) -> Ids:
-    """Without the columns at the end that are padding in every row."""
-    return np.ascontiguousarray(ids_BT[:, : _lengths(ids_BT).max()])
 
 
 def _use(cores: int) -> bool:
