@@ -30,6 +30,7 @@ import numpy as np
 
 from vitrail.config import PRESETS
 from vitrail.data.packing import pack
+from vitrail.processor import choose_kernels
 from vitrail.text import PAD
 
 HERE = Path(__file__)
@@ -70,6 +71,7 @@ def main() -> None:
 
 def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Let the systems take turns."""
+    choose_kernels()  # as `vitrail train` does; the workers inherit it
     chosen = options.systems
     if "MarianMTModel" in chosen and not importlib.util.find_spec("transformers"):
         print('MarianMTModel is left out: it needs pip install -e ".[benchmarks]"', flush=True)

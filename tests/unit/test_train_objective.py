@@ -31,7 +31,7 @@ def gradients(model, loss):
 @pytest.mark.parametrize("options", [{}, {"output_bias": True}, {"tie_embeddings": "none"}])
 @pytest.mark.parametrize("rows", [3, 512])
 def test_loss_and_gradients_are_those_of_the_plain_path(small_model, batch, monkeypatch, smoothing, options, rows):
-    monkeypatch.setattr(objective, "ROWS", rows)
+    monkeypatch.setattr(objective, "rows_at_a_time", lambda _: rows)
     model = small_model(**options).double().train()
     source, target = batch
     plain = smoothed_loss(model(source, shifted(target)), target, smoothing)
@@ -41,6 +41,13 @@ def test_loss_and_gradients_are_those_of_the_plain_path(small_model, batch, monk
     assert wanted.keys() == found.keys()
     for name, gradient in wanted.items():
         torch.testing.assert_close(found[name], gradient, msg=name)
+
+
+def test_the_larger_a_vocabulary_the_fewer_tokens_at_a_time_but_never_few():
+    held = [objective.rows_at_a_time(vocabulary) for vocabulary in (100, 8_000, 16_000, 250_000)]
+    assert held == sorted(held, reverse=True)
+    assert min(held) == objective.FEWEST
+    assert held[1] * 8_000 <= objective.LOGITS < (held[1] + 1) * 8_000
 
 
 def test_in_half_precision_the_loss_is_exact_and_the_gradient_is_rounded(small_model, batch):

@@ -45,6 +45,9 @@ def train(
 
 def run(config: Config, out: Path) -> None:
     """Train with progress on the screen; end with how to go on or what to do next."""
+    from vitrail.processor import choose_kernels
+
+    choose_kernels()  # before numpy is imported
     from vitrail.cli.progress import TrainingProgress
     from vitrail.train import HeardError, keep_memory
     from vitrail.train import train as start_or_go_on

@@ -39,7 +39,7 @@ class _Attend(torch.autograd.Function):
         z_BHTK, weights = _heads_apart(q_BHTK), list[Tensor]()
         queries, keys = _of_queries(visible, q_BHTK, z_BHTK), _of_keys(visible, k_BHSK, v_BHSK)
         for (q, z), (k, v) in zip(queries, keys, strict=True):
-            weights.append(_weigh(q, k, _mask(visible, q)))
+            weights.append(_weigh(q, k, visible))
             multiply(weights[-1][..., : k.size(2)], v, out=z)
         ctx.visible = visible
         ctx.save_for_backward(q_BHTK, k_BHSK, v_BHSK, *weights)
@@ -68,22 +68,17 @@ def _of_keys(visible: Tensor | Sight | None, *x: Tensor) -> list[tuple[Tensor, .
     return list(zip(*map(visible.of_keys, x), strict=True)) if isinstance(visible, Sight) else [x]
 
 
-def _mask(visible: Tensor | Sight | None, q_BHTK: Tensor) -> Tensor | None:
-    """What is left to be hidden inside a run."""
-    if not isinstance(visible, Sight):
-        return visible
-    return None if visible.ahead else mask_future(q_BHTK.size(2), q_BHTK.device)
-
-
-def _weigh(q_BHTK: Tensor, k_BHSK: Tensor, visible_B1TS: Tensor | None) -> Tensor:
+def _weigh(q_BHTK: Tensor, k_BHSK: Tensor, visible: Tensor | Sight | None) -> Tensor:
+    """The weights of a run, and zeros behind them."""
     keys = k_BHSK.size(2)
     # Filled up with keys that nobody looks at, since a processor takes so many at a time.
     scaled_BHTP = q_BHTK.new_empty(*q_BHTK.shape[:3], -(-keys // VECTOR) * VECTOR)
     scaled_BHTP[..., keys:] = -inf
     multiply(q_BHTK, k_BHSK.mT, out=scaled_BHTP[..., :keys])
     scaled_BHTP.mul_(q_BHTK.size(-1) ** -0.5)
-    if visible_B1TS is None:
+    if visible is None or (isinstance(visible, Sight) and visible.ahead):
         return scaled_BHTP.softmax(-1)
+    visible_B1TS = mask_future(keys, q_BHTK.device) if isinstance(visible, Sight) else visible
     bias_B1TS = torch.zeros(visible_B1TS.shape, dtype=q_BHTK.dtype).masked_fill_(~visible_B1TS, -inf)
     scaled_BHTP[..., :keys] += bias_B1TS
     weights_BHTP = scaled_BHTP.softmax(-1)

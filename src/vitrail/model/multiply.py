@@ -2,9 +2,9 @@
 
 A training step is matrix multiplication for the most part. torch's own is Intel's MKL; on other makers' processors the
 one that numpy brings, OpenBLAS, is faster, and it multiplies the small matrices of attention where they lie, without
-copies (benchmarks/multiplication.py). Which of them multiplies depends on the computer alone, so that a run which goes
-on is the same run. It is for threads that have a core each: OpenBLAS must then not use others, and is told so for as
-long as they work.
+copies (benchmarks/training_choices.py). Which of them multiplies depends on the computer alone, so that a run which
+goes on is the same run. It is for threads that have a core each: OpenBLAS must then not use others, and is told so for
+as long as they work.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
+
+from vitrail.processor import is_intel
 
 _here = threading.local()  # whether numpy multiplies for this thread
 
@@ -79,9 +80,4 @@ def _openblas() -> ThreadpoolController:
 @cache
 def is_faster() -> bool:
     """Whether it multiplies large matrices faster than torch, whose library was made for Intel's processors."""
-    return torch.backends.mkl.is_available() and not _is_intel()  # type: ignore[no-untyped-call]
-
-
-def _is_intel() -> bool:
-    told = Path("/proc/cpuinfo")  # elsewhere than on Linux nobody has measured it: as on Intel's
-    return not told.exists() or "GenuineIntel" in told.read_text(encoding="utf-8", errors="replace")
+    return torch.backends.mkl.is_available() and not is_intel()  # type: ignore[no-untyped-call]

@@ -3,7 +3,7 @@
 A step keeps, as numbers of four bytes:
   fixed      parameters × (weights, gradients, 2 for Adam, 1 for a moving average, 1 for peers' gradients)
              + for each thread, which has rows of its own: parameters, for the gradient before it is added, and
-             4 × 512 × vocabulary, for the logits, of which never more are held (objective.py)
+             4 × vocabulary × the tokens whose logits are held at a time (objective.py)
   per token  encoder_layers × (18 d_model + 2 d_ff) + decoder_layers × (26 d_model + 2 d_ff),
              and where attention weights are kept, 16 × heads × the longest row for each attention
 R-Drop sees every token twice.
@@ -23,7 +23,7 @@ import torch
 from vitrail.config import Config, ModelConfig, TrainConfig
 from vitrail.data import Batch
 from vitrail.errors import TrainingError, is_shortage
-from vitrail.train.objective import ROWS
+from vitrail.train.objective import rows_at_a_time
 from vitrail.train.peers import Peers
 
 LEAST, MOST = 512, 65_536
@@ -49,7 +49,7 @@ def batch_tokens_for(
         return UNKNOWN
     looks = 2 if config.train.r_drop else 1
     copies = 4 + (config.train.ema is not None) + (peers.count > 1)
-    logits = 4 * looks * ROWS * vocabulary
+    logits = 4 * looks * rows_at_a_time(vocabulary) * vocabulary
     fixed = NUMBER * (copies * parameters + threads * (parameters + logits))
     per_token = NUMBER * looks * _kept(config.model, longest=config.data.max_length + 2)
     sharing = peers.local_count if is_shared else 1

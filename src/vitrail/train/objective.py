@@ -1,7 +1,7 @@
 """What training makes smaller: the cross-entropy with smoothed targets, and with R-Drop how far two looks differ.
 
-The logits of a whole batch would be the largest thing in memory, kept several times over. They are computed for a few
-hundred tokens at a time instead, and what follows from them for the gradient at once, while they are still at hand.
+The logits of a whole batch would be the largest thing in memory, kept several times over. They are computed for some
+tokens at a time instead, and what follows from them for the gradient at once, while they are still at hand.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from vitrail.model import Packing, Transformer, apply_linear
 from vitrail.text import BOS, PAD
 
-ROWS = 512  # tokens whose logits are held at a time
+FEWEST = 512  # tokens whose logits are held at a time; with fewer, the way to the table and back costs too much
+LOGITS = 1 << 23  # held at a time, where that is more
 
 
 class Objective(nn.Module):
@@ -70,8 +71,9 @@ class _LossOfRows(torch.autograd.Function):
         grad_hidden_LND, grad_table_VD = torch.empty_like(hidden_LND), torch.zeros_like(table_VD)
         grad_bias_V = torch.zeros_like(bias_V) if bias_V is not None else None
         loss = hidden_LND.new_zeros(())
-        for start in range(0, len(target_N), ROWS):
-            rows = slice(start, start + ROWS)
+        at_a_time = rows_at_a_time(len(table_VD))
+        for start in range(0, len(target_N), at_a_time):
+            rows = slice(start, start + at_a_time)
             hidden_LRD = hidden_LND[:, rows]
             logits_LRV = apply_linear(hidden_LRD, table_VD, bias_V)
             part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], *settings)
@@ -92,6 +94,11 @@ class _LossOfRows(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         hidden, table, bias = ctx.saved_tensors
         return hidden * grad, table * grad, None if bias is None else bias * grad, None, None, None
+
+
+def rows_at_a_time(vocabulary: int) -> int:
+    """Of how many tokens the logits are held."""
+    return max(FEWEST, LOGITS // vocabulary)
 
 
 def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> tuple[Tensor, Tensor]:
