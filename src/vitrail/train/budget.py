@@ -3,7 +3,7 @@
 A step keeps, as numbers of four bytes:
   fixed      parameters × (weights, gradients, 2 for Adam, 1 for a moving average, 1 for peers' gradients)
              + for each thread, which has rows of its own: parameters, for the gradient before it is added, and
-             4 × vocabulary × the tokens whose logits are held at a time (objective.py)
+             2 × vocabulary × the tokens whose logits are held at a time (objective.py)
   per token  encoder_layers × (18 d_model + 2 d_ff) + decoder_layers × (26 d_model + 2 d_ff),
              and where attention weights are kept, 16 × heads × the longest row for each attention
 R-Drop sees every token twice.
@@ -49,7 +49,7 @@ def batch_tokens_for(
         return UNKNOWN
     looks = 2 if config.train.r_drop else 1
     copies = 4 + (config.train.ema is not None) + (peers.count > 1)
-    logits = 4 * looks * rows_at_a_time(vocabulary) * vocabulary
+    logits = 2 * looks * rows_at_a_time(vocabulary) * vocabulary
     fixed = NUMBER * (copies * parameters + threads * (parameters + logits))
     per_token = NUMBER * looks * _kept(config.model, longest=config.data.max_length + 2)
     sharing = peers.local_count if is_shared else 1

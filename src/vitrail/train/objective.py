@@ -15,7 +15,8 @@ from vitrail.model import Packing, Transformer, apply_linear
 from vitrail.text import BOS, PAD
 
 FEWEST = 512  # tokens whose logits are held at a time; with fewer, the way to the table and back costs too much
-LOGITS = 1 << 23  # held at a time, where that is more
+LOGITS = 1 << 24  # held at a time, where that is more
+FEW = 64  # tokens of which what follows from the logits is computed at a time, while they are in the cache
 
 
 class Objective(nn.Module):
@@ -68,7 +69,7 @@ class _LossOfRows(torch.autograd.Function):
     ) -> Tensor:
         """`back` is how precisely the gradient goes on from the logits."""
         table_back_VD = table_VD.to(back)
-        grad_hidden_LND, grad_table_VD = torch.empty_like(hidden_LND), torch.zeros_like(table_VD)
+        grad_hidden_LND, grad_table_VD = torch.empty_like(hidden_LND), None
         grad_bias_V = torch.zeros_like(bias_V) if bias_V is not None else None
         loss = hidden_LND.new_zeros(())
         at_a_time = rows_at_a_time(len(table_VD))
@@ -76,18 +77,15 @@ class _LossOfRows(torch.autograd.Function):
             rows = slice(start, start + at_a_time)
             hidden_LRD = hidden_LND[:, rows]
             logits_LRV = apply_linear(hidden_LRD, table_VD, bias_V)
-            part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], *settings)
-            loss += part
+            loss += turn_into_gradient(logits_LRV, target_N[rows], *settings)
             if grad_bias_V is not None:
-                grad_bias_V += grad_LRV.sum((0, 1))
-            grad_LRV = grad_LRV.to(back)
+                grad_bias_V += logits_LRV.sum((0, 1))
+            grad_LRV = logits_LRV.to(back)
             grad_hidden_LND[:, rows] = apply_linear(grad_LRV, table_back_VD.mT, None)
             flat_MV, hidden_MD = grad_LRV.flatten(0, 1), hidden_LRD.flatten(0, 1).to(back)
-            if back == grad_table_VD.dtype:
-                grad_table_VD.addmm_(flat_MV.mT, hidden_MD)
-            else:
-                grad_table_VD += flat_MV.mT @ hidden_MD
-        ctx.save_for_backward(grad_hidden_LND, grad_table_VD, grad_bias_V)
+            found_VD = apply_linear(flat_MV.mT, hidden_MD.mT, None).to(table_VD.dtype)
+            grad_table_VD = found_VD if grad_table_VD is None else grad_table_VD.add_(found_VD)
+        ctx.save_for_backward(grad_hidden_LND, _or_zeros(grad_table_VD, table_VD), grad_bias_V)
         return loss
 
     @staticmethod
@@ -99,6 +97,21 @@ class _LossOfRows(torch.autograd.Function):
 def rows_at_a_time(vocabulary: int) -> int:
     """Of how many tokens the logits are held."""
     return max(FEWEST, LOGITS // vocabulary)
+
+
+def _or_zeros(found: Tensor | None, like: Tensor) -> Tensor:
+    return torch.zeros_like(like) if found is None else found
+
+
+def turn_into_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> Tensor:
+    """The loss of some tokens; in the place of their logits, its gradient. On a CPU a few at a time, for its cache."""
+    loss = logits_LRV.new_zeros(())
+    few = FEW if logits_LRV.device.type == "cpu" else len(target_R)
+    for start in range(0, len(target_R), few):
+        rows = slice(start, start + few)
+        part, logits_LRV[:, rows] = loss_and_gradient(logits_LRV[:, rows], target_R[rows], smoothing, r_drop)
+        loss += part
+    return loss
 
 
 def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> tuple[Tensor, Tensor]:
