@@ -16,11 +16,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch.profiler import ProfilerActivity, profile
+from vitrail.processor import choose_kernels
 
-from training import make_batches
-from training_systems import SYSTEMS, System
+choose_kernels()  # as `vitrail train` does, before numpy is imported
+
+import torch  # noqa: E402
+from torch.profiler import ProfilerActivity, profile  # noqa: E402
+
+from training import make_batches  # noqa: E402
+from training_systems import SYSTEMS, System  # noqa: E402
 
 STEPS = 3
 CHOSEN = ("torch.nn.Transformer", "vitrail")

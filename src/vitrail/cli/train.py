@@ -21,6 +21,7 @@ from vitrail.cli.recipe import (
     read_recipe,
 )
 from vitrail.config import Config
+from vitrail.processor import choose_kernels
 
 
 def train(
@@ -45,8 +46,6 @@ def train(
 
 def run(config: Config, out: Path) -> None:
     """Train with progress on the screen; end with how to go on or what to do next."""
-    from vitrail.processor import choose_kernels
-
     choose_kernels()  # before numpy is imported
     from vitrail.cli.progress import TrainingProgress
     from vitrail.train import HeardError, keep_memory
