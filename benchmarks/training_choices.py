@@ -85,7 +85,7 @@ def compare(options: argparse.Namespace) -> dict[str, list[float]]:
 def work(options: argparse.Namespace) -> None:
     """A worker's life: for every line with the number of a batch, a step, and a line with its seconds."""
     has_openblas, is_faster, chosen, packed = WAYS[options.worker]
-    if chosen:
+    if chosen and options.precision == "float32":
         from vitrail.processor import choose_kernels
 
         choose_kernels()

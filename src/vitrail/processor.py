@@ -17,10 +17,11 @@ def is_intel() -> bool:
 
 
 def choose_kernels() -> None:
-    """Let numpy multiply by the kernels that are fastest here. It looks when it is first imported, and never again.
+    """Let numpy multiply large matrices by the kernels that are fastest here. It looks once, when it is imported.
 
     Its OpenBLAS takes those for AVX-512 wherever there is AVX-512. AMD's fourth generation does 512 bits as two times
-    256, and is faster with the kernels that are made for 256 (benchmarks/training_choices.py).
+    256, and is faster with the kernels that are made for 256; with small matrices it is slower, which are all that
+    numpy multiplies in half precision (benchmarks/training_choices.py).
     """
     if _first("vendor_id") == "AuthenticAMD" and _first("cpu family") == ZEN_3_AND_4 and "avx512f" in _first("flags"):
         os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")

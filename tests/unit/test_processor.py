@@ -62,8 +62,9 @@ def test_who_tells_nothing_is_taken_for_intel(told, values, intel):
     assert processor.is_intel() == intel
 
 
-def test_training_chooses_before_numpy_is_imported(tmp_path):
-    (tmp_path / "recipe.toml").write_text('[data]\nsource = "a"\ntarget = "b"\n')
+@pytest.mark.parametrize(("precision", "code_of"), [("float32", 0), ("bf16", 2)])
+def test_training_in_full_precision_chooses_before_numpy_is_imported(tmp_path, precision, code_of):
+    (tmp_path / "recipe.toml").write_text(f'[data]\nsource = "a"\ntarget = "b"\n[train]\nprecision = "{precision}"\n')
     code = """
 import sys, vitrail.processor
 def choose(): sys.exit(0 if "numpy" not in sys.modules else "numpy is there already")
@@ -73,7 +74,7 @@ main()
 """
     command = [sys.executable, "-c", code, "train", str(tmp_path / "recipe.toml"), "--out", str(tmp_path / "run")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code_of, done.stderr  # 2: nothing was chosen, and there is no such file
 
 
 def test_numpy_listens():

@@ -46,7 +46,8 @@ def train(
 
 def run(config: Config, out: Path) -> None:
     """Train with progress on the screen; end with how to go on or what to do next."""
-    choose_kernels()  # before numpy is imported
+    if config.train.precision == "float32":
+        choose_kernels()  # before numpy is imported
     from vitrail.cli.progress import TrainingProgress
     from vitrail.train import HeardError, keep_memory
     from vitrail.train import train as start_or_go_on
