@@ -61,6 +61,6 @@ class _ByNumpy(torch.autograd.Function):
         x_NI, weight_OI = ctx.saved_tensors
         grad_NO = grad.reshape(-1, grad.size(-1))
         grad_x, grad_weight_OI = multiply(grad_NO, weight_OI).view(ctx.shape), multiply(grad_NO.mT, x_NI)
-        # A sum, by whom it takes a third of the time.
+        # The sum over all vectors, as a product: that takes a third of the time of torch's.
         grad_bias_O = multiply(grad_NO.new_ones(1, len(grad_NO)), grad_NO)[0] if ctx.has_bias else None
         return grad_x, grad_weight_OI, grad_bias_O
