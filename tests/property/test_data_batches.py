@@ -29,7 +29,7 @@ def shard(folder, name, lengths):
     with ShardWriter(folder, name, 1000) as writer:
         sources, targets = zip(*(expected(lengths, number) for number in range(len(lengths))), strict=True)
         writer.write(sources, targets, range(1, len(lengths) + 1))
-    return Shard(folder, name, f"{name}.tsv", len(lengths), writer.dtype)
+    return Shard(folder, name, f"{name}.tsv", len(lengths), writer.dtype, (1000, 1000))
 
 
 lengths = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=60)

@@ -178,16 +178,19 @@ class BatchStream:
         if self._subword_dropout is None:
             return
         for shard, chosen, records in found:
-            number, tokens = self._shards.index(shard), np.asarray(shard.tokens)
+            number, tokens, fewest = self._shards.index(shard), np.asarray(shard.tokens), min(shard.vocabulary)
             for at, (start, source, target, line) in zip(chosen.tolist(), records.tolist(), strict=True):
-                both = tokens[start : start + source + target].astype(np.int32)
+                both = tokens[start : start + source + target]
+                if both.max() >= fewest:  # quicker than asking about each side, and mostly enough
+                    shard.refuse_strange_ids(both[:source], both[source:])
+                both = both.astype(np.int32)
                 yield (
                     at,
                     *self._subword_dropout.vary(both[:source], both[source:], epoch=epoch, shard=number, line=line),
                 )
 
     def _find(self, numbers: Numbers) -> list[Found]:
-        return [(shard, chosen, shard.index[local]) for shard, chosen, local in self._by_shard(numbers)]
+        return [(shard, chosen, shard.records(local)) for shard, chosen, local in self._by_shard(numbers)]
 
     def _by_shard(self, numbers: Numbers) -> Iterator[tuple[Shard, NDArray[np.int64], NDArray[np.int64]]]:
         """For each shard that has some of the pairs: which of them, and their numbers in the shard."""
@@ -215,6 +218,7 @@ def _plain(found: Sequence[Found], rows: int) -> tuple[Rows, Rows]:
         start = records["start"].astype(np.int64)
         source_BS[chosen] = _padded(shard.tokens, start, records["source"], source_BS.shape[1])
         target_BT[chosen] = _padded(shard.tokens, start + records["source"], records["target"], target_BT.shape[1])
+        shard.refuse_strange_ids(source_BS[chosen], target_BT[chosen])
     return source_BS, target_BT
 
 

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from vitrail.config import DataConfig
 from vitrail.data.corpora import Corpus, Pair
+from vitrail.documents import Count, Document
 from vitrail.errors import DataError
 
 FIRST_LINES = 5  # how many line numbers are remembered for each reason
@@ -67,6 +70,23 @@ class LeftOut:
     first: tuple[tuple[str, int], ...]  # the corpus and line of the first few
 
 
+class LeftOutEntry(Document):
+    """The same in a file, where there are lists and texts for all."""
+
+    reason: Annotated[Reason, Field(strict=False)]
+    count: Count
+    first: list[Annotated[tuple[str, Count], Field(strict=False)]]
+
+
+class ReportEntry(Document):
+    """A report in a file."""
+
+    read: Count
+    kept: Count
+    left_out: list[LeftOutEntry]
+    notes: list[str]
+
+
 @dataclass(frozen=True)
 class FilterReport:
     """How many pairs were read and kept, what became of the others, and what else should be known."""
@@ -91,13 +111,10 @@ class FilterReport:
         return {"read": self.read, "kept": self.kept, "left_out": left_out, "notes": self.notes}
 
     @classmethod
-    def from_json(cls, table: dict[str, Any]) -> FilterReport:
+    def of(cls, entry: ReportEntry) -> FilterReport:
         """The report that `to_json` wrote."""
-        left_out = (
-            LeftOut(Reason(entry["reason"]), entry["count"], tuple((name, line) for name, line in entry["first"]))
-            for entry in table["left_out"]
-        )
-        return cls(table["read"], table["kept"], tuple(left_out), tuple(table["notes"]))
+        left_out = (LeftOut(one.reason, one.count, tuple(one.first)) for one in entry.left_out)
+        return cls(entry.read, entry.kept, tuple(left_out), tuple(entry.notes))
 
 
 @dataclass

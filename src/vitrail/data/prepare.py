@@ -246,7 +246,7 @@ def _ready(out: Path, fingerprint: str) -> Prepared | None:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
     try:
-        same = read_manifest(out)["fingerprint"] == fingerprint
+        same = read_manifest(out).fingerprint == fingerprint
     except FolderError as error:  # not prepared data, so not ours to replace
         raise FolderError(error.what, where=error.where, fix="choose another place, or remove this one") from error
     try:

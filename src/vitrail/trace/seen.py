@@ -9,7 +9,6 @@ import numpy as np
 
 from vitrail.data import Prepared
 from vitrail.data.shards import Shard
-from vitrail.errors import FolderError
 
 if TYPE_CHECKING:
     from vitrail.translator import Translator
@@ -20,10 +19,9 @@ def seen_in_training(translator: Translator, source: Sequence[int]) -> str | Non
     folder = translator.folder
     if folder is None:
         return None
-    try:
-        prepared = Prepared.open(folder.data)
-    except FolderError:
+    if not Prepared.is_whole(folder.data):
         return None  # a model that travelled without its data
+    prepared = Prepared.open(folder.data)
     if prepared.tokenizers.source.size != translator.tokenizers.source.size:
         return None  # other data has been put there since: its ids mean other words
     row = np.array(source)
@@ -31,7 +29,10 @@ def seen_in_training(translator: Translator, source: Sequence[int]) -> str | Non
 
 
 def _contains(shard: Shard, row: np.ndarray) -> bool:
-    starts = shard.index["start"][shard.index["source"] == len(row)].astype(np.int64)
-    for place, token in enumerate(row):  # each word leaves fewer to compare
-        starts = starts[shard.tokens[starts + place] == token]
-    return len(starts) > 0
+    for records in shard.blocks():
+        starts = records["start"][records["source"] == len(row)].astype(np.int64)
+        for place, token in enumerate(row):  # each word leaves fewer to compare
+            starts = starts[shard.tokens[starts + place] == token]
+        if len(starts):
+            return True
+    return False
