@@ -51,37 +51,27 @@ class Document(BaseModel):
 def parse_json(text: str | bytes) -> Any:
     """The values of a JSON text, of bounded depth, with finite numbers of at most 64 bits; else a ValueError."""
     try:
-        value = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse)
     except RecursionError:
         raise ValueError("objects and lists nest too deeply") from None
-    _refuse_depth(value)
+    refuse_extremes(value)
     return value
 
 
-def _whole(digits: str) -> int:
-    number = int(digits) if len(digits) < 30 else LARGEST + 1
-    if abs(number) > LARGEST:
-        raise ValueError(f"the number {digits[:30]}{'…' * (len(digits) > 30)} has more than 64 bits")
-    return number
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not isfinite(number):
-        raise ValueError(f"the number {digits[:30]} is too large")
-    return number
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _refuse_depth(value: object) -> None:
-    """Level by level, since a function that calls itself would end where the depth does harm."""
-    level = [value]
+def refuse_extremes(value: object, *, infinite: bool = False) -> None:
+    """A ValueError for values that nest too deeply, or numbers that others stumble over; `infinite` lets 1e999 be."""
+    level = [value]  # not by a function that calls itself: it would fail itself where the depth does harm
     for _ in range(DEEPEST):
+        if any(isinstance(one, int) and abs(one) > LARGEST for one in level):
+            raise ValueError("a number has more than 64 bits")
+        if not infinite and any(isinstance(one, float) and not isfinite(one) for one in level):
+            raise ValueError("a number is too large")
         inside = [one for one in level if isinstance(one, dict | list)]
         level = [each for one in inside for each in (one.values() if isinstance(one, dict) else one)]
         if not level:
             return
     raise ValueError(f"objects and lists nest more than {DEEPEST} deep")
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")

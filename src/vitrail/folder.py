@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from vitrail import __version__
 from vitrail.config import Config, dump_config, parse_config, read_toml
+from vitrail.documents import Document, FileInFolder, parse_json
 from vitrail.errors import ConfigError, FolderError, TextError
-from vitrail.storage import checksum, new_file, save_tensors, write_text
+from vitrail.storage import checksum, new_file, read_text, save_tensors, write_text
 from vitrail.text import Tokenizers
-from vitrail.weights import RESTORE, read_weights
+from vitrail.weights import RESTORE, Shape, read_weights, stored_shapes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,9 +65,7 @@ class ModelFolder:
 
     def has_vocabulary_of(self, other: Path) -> bool:
         """Whether another folder, of a model or of prepared data, has the very same vocabulary."""
-        ours, theirs = (
-            {file.name: checksum(file) for file in (path / TOKENIZER).iterdir()} for path in (self.path, other)
-        )
+        ours, theirs = ({file.name: checksum(file) for file in _vocabulary_files(path)} for path in (self.path, other))
         return ours == theirs
 
     @property
@@ -82,6 +81,8 @@ class ModelFolder:
                 where=str(self.path / WEIGHTS),
                 fix="training writes them with its first checkpoint: let it go on",
             )
+        # Settings of a stranger may ask for any size: nothing is made before the file has shown to be of that size.
+        refuse_other_shapes(self.shapes(), self.path / WEIGHTS)
         model = self.new_model()
         load_weights(model, self.path / WEIGHTS)
         return model.eval()
@@ -91,6 +92,13 @@ class ModelFolder:
         from vitrail.model import Transformer
 
         return Transformer(self.config.model, self.tokenizers.source.size, self.tokenizers.target.size)
+
+    def shapes(self) -> dict[str, Shape]:
+        """The names and shapes of all that the model learns, without the memory for any of it."""
+        import torch
+
+        with torch.device("meta"):
+            return {name: tuple(value.shape) for name, value in self.new_model().state_dict().items()}
 
     def write_weights(self, tensors: dict[str, Tensor]) -> None:
         """Replace the weights. Killed at any moment, the folder holds the old ones or the new ones, and says so."""
@@ -112,7 +120,7 @@ class ModelFolder:
         self._write_manifest()
 
     def _write_manifest(self, *, weights: list[str] | None = None, config: list[str] | None = None) -> None:
-        files = {f"{TOKENIZER}/{file.name}": [checksum(file)] for file in sorted((self.path / TOKENIZER).iterdir())}
+        files = {f"{TOKENIZER}/{file.name}": [checksum(file)] for file in _vocabulary_files(self.path)}
         for name, accepted in ((CONFIG, config), (WEIGHTS, weights)):
             if accepted is not None:
                 files[name] = accepted
@@ -134,7 +142,7 @@ def drop_damaged_weights(path: Path) -> bool:
         return False
     except FolderError:
         (path / WEIGHTS).unlink(missing_ok=True)
-        table = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        table = parse_json(read_text(path / MANIFEST))
         del table["files"][WEIGHTS]
         write_text(path / MANIFEST, json.dumps(table, indent=1) + "\n")
         return True
@@ -142,25 +150,40 @@ def drop_damaged_weights(path: Path) -> bool:
 
 def load_weights(model: Transformer, path: Path) -> None:
     """Put a file's weights, in whatever precision, into a model; every name and shape must be the model's."""
-    tensors = read_weights(path)
-    wanted = model.state_dict()
-    for name in sorted(wanted.keys() | tensors.keys()):
-        if name not in tensors or name not in wanted:
+    refuse_other_shapes({name: tuple(value.shape) for name, value in model.state_dict().items()}, path)
+    model.load_state_dict(read_weights(path))
+
+
+def refuse_other_shapes(wanted: dict[str, Shape], path: Path) -> None:
+    """Refuse a file whose weights have other names or shapes, before any of them is read."""
+    stored = stored_shapes(path)
+    for name in sorted(wanted.keys() | stored.keys()):
+        if name not in stored or name not in wanted:
             problem = (
                 f"the weights lack '{name}'" if name in wanted else f"the weights have '{name}', the model does not"
             )
             raise FolderError(f"{problem}: they belong to another model", where=str(path), fix=RESTORE)
-        if wanted[name].shape != tensors[name].shape:
-            have, want = tuple(tensors[name].shape), tuple(wanted[name].shape)
+        if wanted[name] != stored[name]:
             raise FolderError(
-                f"'{name}' is {have} here, but the settings and the vocabulary make it {want}",
+                f"'{name}' is {stored[name]} here, but the settings and the vocabulary make it {wanted[name]}",
                 where=str(path),
                 fix=RESTORE,
             )
-    model.load_state_dict(tensors)
+
+
+def _vocabulary_files(path: Path) -> list[Path]:
+    return sorted(file for file in (path / TOKENIZER).iterdir() if file.is_file())
 
 
 GIVE = "give the folder that `vitrail train … --out FOLDER` wrote, or builtin: the model in the box"
+
+
+class Manifest(Document):
+    """What a model folder says about itself: its files, each with the checksums that it may have."""
+
+    format: int
+    version: str
+    files: dict[FileInFolder, list[str]]
 
 
 def read_manifest(path: Path) -> dict[str, list[str]]:
@@ -169,16 +192,15 @@ def read_manifest(path: Path) -> dict[str, list[str]]:
         what = "this is a file, not a model folder" if path.exists() else "there is no such folder"
         raise FolderError(what, where=str(path), fix=GIVE)
     manifest = path / MANIFEST
-    if not manifest.exists():
+    if not manifest.is_file():
         raise FolderError(
             f"this folder is not a model: it has no {MANIFEST}",
             where=str(path),
             fix=GIVE,
         )
     try:
-        table = json.loads(manifest.read_text(encoding="utf-8"))
-        newer, version, files = table["format"] > FORMAT, table["version"], table["files"]
-        complete = {CONFIG} < files.keys() and all(isinstance(known, list) for known in files.values())
+        table = parse_json(read_text(manifest))
+        newer, version = table["format"] > FORMAT, table["version"]
     except OSError as error:
         raise FolderError(f"cannot read the manifest: {error.strerror}", where=str(manifest), fix=RESTORE) from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -189,9 +211,13 @@ def read_manifest(path: Path) -> dict[str, list[str]]:
             where=str(path),
             fix="upgrade vitrail",
         )
-    if not complete:
+    try:
+        files = Manifest.of(table).files
+    except ValueError as error:
+        raise FolderError(f"the manifest is damaged: {error}", where=str(manifest), fix=RESTORE) from None
+    if not {CONFIG} < files.keys():
         raise FolderError("the manifest is incomplete", where=str(manifest), fix=RESTORE)
-    return dict(files)
+    return files
 
 
 def _check(file: Path, accepted: list[str]) -> None:

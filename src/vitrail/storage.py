@@ -183,17 +183,30 @@ def flush(path: Path) -> None:
 
 def cut_back(path: Path, size: int) -> None:
     """Shorten a file of lines to `size` bytes, and to its last whole line, should a crash have left less of it."""
-    with explained(path), path.open("rb+") as file:
-        file.truncate(file.read(size).rfind(b"\n") + 1)
+    with explained(path), regular(path).open("rb+") as file:
+        held = min(size, path.stat().st_size)  # Python makes room for as much as it is asked to read
+        file.truncate(file.read(held).rfind(b"\n") + 1)
+
+
+def regular(path: Path) -> Path:
+    """The path, unless it leads to something that has no end: a folder may hold links to devices."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "this is not a regular file", str(path))
+    return path
+
+
+def read_text(path: Path) -> str:
+    """A whole UTF-8 file; a ValueError where it is something else."""
+    return regular(path).read_text(encoding="utf-8")
 
 
 def whole_lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file that somebody may be writing to: half a line at the end is left out."""
-    content = path.read_bytes()
+    content = regular(path).read_bytes()
     return content[: content.rfind(b"\n") + 1].decode("utf-8").split("\n")[:-1]
 
 
 def checksum(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

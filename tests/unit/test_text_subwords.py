@@ -66,17 +66,26 @@ def test_a_file_that_is_no_model_says_so(tmp_path, content):
     assert error.value.where == str(path)
 
 
-def test_a_model_with_other_specials_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [("identity", "does not begin with <pad> <unk> <bos> <eos>"), ("nmt_nfkc", "rewrites text by a table of its own")],
+)
+def test_a_model_with_other_specials_or_rules_is_refused(tmp_path, rule, message):
     import io
 
     from sentencepiece import SentencePieceTrainer
 
     model = io.BytesIO()
     SentencePieceTrainer.train(
-        sentence_iterator=iter(CORPUS), model_writer=model, vocab_size=40, hard_vocab_limit=False, minloglevel=2
+        sentence_iterator=iter(CORPUS),
+        model_writer=model,
+        vocab_size=40,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        normalization_rule_name=rule,
     )
     (tmp_path / "subwords.model").write_bytes(model.getvalue())
-    with pytest.raises(TextError, match="does not begin with <pad> <unk> <bos> <eos>"):
+    with pytest.raises(TextError, match=message):
         Subwords.load(tmp_path / "subwords.model", "unigram")
 
 

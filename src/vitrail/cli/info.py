@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import prod
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -57,7 +58,7 @@ def describe(folder: ModelFolder) -> dict[str, object]:
         "d_ff": shape.d_ff,
         "norm": shape.norm,
         "positions": shape.positions,
-        "parameters": sum(parameter.numel() for parameter in folder.new_model().parameters()),
+        "parameters": sum(map(prod, folder.shapes().values())),
         "vocabulary": tokenizers.target.kind,
         "source_vocabulary": tokenizers.source.size,
         "target_vocabulary": tokenizers.target.size,

@@ -9,6 +9,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from vitrail.config.presets import PRESETS
 
 Positive = Annotated[int, Field(ge=1)]
+# Settings may come from a stranger, with a model: no size is so large that nobody could mean it.
+Width = Annotated[int, Field(ge=1, le=1 << 16)]
+Length = Annotated[int, Field(ge=1, le=1 << 20)]
+Layers = Annotated[int, Field(ge=1, le=1000)]
+Beams = Annotated[int, Field(ge=1, le=10_000)]
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -50,19 +55,19 @@ class ModelConfig(Section):
     """The shape of the Transformer. Defaults are the paper's base model; `preset` fills in a size."""
 
     preset: Literal["tiny", "small", "base", "big"] = "base"
-    d_model: Positive = 512
-    heads: Positive = 8
-    kv_heads: Positive = 8  # heads: multi-head; 1: multi-query; between: grouped. Unset: heads
-    d_k: Positive = 64  # width of a head. Unset: d_model / heads
-    d_ff: Positive = 2048
-    encoder_layers: Positive = 6
-    decoder_layers: Positive = 6
+    d_model: Width = 512
+    heads: Width = 8
+    kv_heads: Width = 8  # heads: multi-head; 1: multi-query; between: grouped. Unset: heads
+    d_k: Width = 64  # width of a head. Unset: d_model / heads
+    d_ff: Length = 2048
+    encoder_layers: Layers = 6
+    decoder_layers: Layers = 6
     norm: Literal["post", "pre"] = "post"
     positions: Literal["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"] = (
         "sinusoidal"
     )
-    max_positions: Positive = 512  # the rows of the learned table; no other kind has a limit
-    max_distance: Positive = 16  # Shaw's k: relative distances beyond it count as it
+    max_positions: Length = 512  # the rows of the learned table; no other kind has a limit
+    max_distance: Length = 16  # Shaw's k: relative distances beyond it count as it
     activation: Literal["relu", "gelu", "silu"] = "relu"
     dropout: Share = 0.1
     attention_dropout: Share = 0.0  # on the attention weights; the paper has none
@@ -304,11 +309,13 @@ class TrainConfig(Section):
 class DecodeConfig(Section):
     """How to search for a translation."""
 
-    beam_size: Positive = 4
-    top_beams: Positive = 1
+    beam_size: Beams = 4
+    top_beams: Beams = 1
     alpha: Annotated[float, Field(ge=0, le=10)] = 1.0  # the length penalty's exponent
     penalty: Literal["length", "gnmt"] = "length"
-    max_extra: Count = 50  # how many tokens longer than its source a translation may be
+    max_extra: Annotated[int, Field(ge=0, le=10_000)] = (
+        50  # how many tokens longer than its source a translation may be
+    )
     sample: bool = False  # draw instead of search
     temperature: Annotated[float, Field(ge=0.01, le=100)] = 1.0
     top_k: Count = 0  # draw from the k best only; 0: from all

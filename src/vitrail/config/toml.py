@@ -11,6 +11,7 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 
 from vitrail.config.sections import Config
+from vitrail.documents import refuse_extremes
 from vitrail.errors import ConfigError, did_you_mean
 
 FORMAT = 1
@@ -65,14 +66,16 @@ def dump_config(config: Config, *, version: str) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a table."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        refuse_extremes(table, infinite=True)
+        return table
     except FileNotFoundError:
         raise ConfigError("there is no such file", where=str(path), fix="check the path") from None
     except OSError as error:
         raise ConfigError(f"cannot read it: {error.strerror}", where=str(path)) from None
     except UnicodeDecodeError:
         raise ConfigError("this is not UTF-8 text", where=str(path), fix="save it as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"this is not TOML: {error}", where=str(path), fix="see recipes/recipe.toml") from None
 
 
@@ -88,7 +91,7 @@ def _value(text: str) -> Any:
     """A value as TOML would read it; bare words are strings, so that nobody has to quote twice in a shell."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

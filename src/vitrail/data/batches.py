@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vitrail.data.packing import pack
 from vitrail.data.shards import Shard
 from vitrail.data.subword_dropout import Row, SubwordDropout
+from vitrail.errors import DataError
 from vitrail.text.special import EOS, PAD
 
 POOL = 1 << 17  # pairs that are sorted by length together: enough for little padding, few enough for little memory
@@ -122,7 +123,12 @@ class BatchStream:
             for at in range(max(0, skip - index), len(batches)):
                 yield index + at, pool == last_pool and at == len(batches) - 1, batches[at]
             index += len(batches)
-        assert skip <= index, f"epoch {epoch} has {index} batches, and cannot be resumed after {skip}"
+        if skip > index:  # a place that somebody made up
+            raise DataError(
+                f"epoch {epoch} has {index:,} batches, and cannot go on after {skip:,}",
+                where="the place in the data",
+                fix="go on from another checkpoint",
+            )
 
     def _order(self, epoch: int) -> Numbers:
         """The pairs of an epoch, shuffled. Of the fraction of a weight a random part is taken."""

@@ -16,7 +16,7 @@ from vitrail.data.shards import AGAIN, RECORD, Shard, TokenType
 from vitrail.data.validation import ValidationEntry, ValidationSet, read_validation
 from vitrail.documents import Count, Document, FileInFolder, FileName, Positive, parse_json
 from vitrail.errors import FolderError, TextError
-from vitrail.storage import checksum, write_text
+from vitrail.storage import checksum, read_text, write_text
 from vitrail.text import Tokenizers
 
 FORMAT = 1
@@ -140,7 +140,7 @@ def read_manifest(path: Path) -> Manifest:
         what = "this is a file, not a folder" if path.exists() else "there is no such folder"
         raise FolderError(what, where=str(path), fix="give the folder that `vitrail prepare` wrote")
     try:
-        table = parse_json((path / MANIFEST).read_text(encoding="utf-8"))
+        table = parse_json(read_text(path / MANIFEST))
         newer, version = table["format"] > FORMAT, table["version"]
         complete = {"files", "shards", "validation", "report", "fingerprint"} <= table.keys()
     except FileNotFoundError:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +125,16 @@ def _load(path: Path) -> Translator:
         return load(path)
     import torch
 
+    from vitrail.train.budget import NUMBER, free_memory
+
     folder = ModelFolder.open(path)
+    needed, free = NUMBER * sum(map(prod, folder.shapes().values())), free_memory(torch.device("cpu"))
+    if free is not None and needed > free:
+        raise FolderError(
+            f"an untrained model of these settings takes {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free",
+            where=str(path / CONFIG),
+            fix="choose a smaller model, or another one",
+        )
     torch.manual_seed(folder.config.train.seed)
     return Translator(folder.new_model().eval(), folder.tokenizers, folder.config.decode, folder=folder)
 

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
+from pydantic import Field
+
+from vitrail.documents import Document
 from vitrail.errors import TextError, did_you_mean
-from vitrail.storage import explained, write_text
-from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, UNK
+from vitrail.storage import explained, read_text, write_text
+from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, UNK, language_token
 from vitrail.text.subwords import Subwords
 from vitrail.text.tokenizer import Tokenizer
 from vitrail.text.words import WordVocabulary
@@ -104,12 +107,13 @@ class Tokenizers:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
-        kind, joint, languages = _read_description(folder / DESCRIPTION)
-        if joint:
-            both = _load(folder / _file_name(kind), kind)
-            return cls(both, both, languages)
-        source, target = (_load(folder / f"{side}.{_file_name(kind)}", kind) for side in ("source", "target"))
-        return cls(source, target, languages)
+        known = _read_description(folder / DESCRIPTION)
+        file = _file_name(known.kind)
+        if known.joint:
+            both = _load(folder / file, known)
+            return cls(both, both, tuple(known.languages))
+        source, target = (_load(folder / f"{side}.{file}", known) for side in ("source", "target"))
+        return cls(source, target, tuple(known.languages))
 
     def _asks_for(self, to: str | None) -> list[int]:
         """The symbol that goes before a source: one where there are languages to choose from, none elsewhere."""
@@ -148,18 +152,32 @@ def _file_name(kind: str) -> str:
     return "words.json" if kind == "word" else "subwords.model"
 
 
-def _load(path: Path, kind: VocabularyKind) -> Tokenizer:
-    return WordVocabulary.load(path) if kind == "word" else Subwords.load(path, kind)
+def _load(path: Path, known: _Description) -> Tokenizer:
+    """One side's vocabulary, which must have the symbols of the languages where the pair looks for them."""
+    loaded = WordVocabulary.load(path) if known.kind == "word" else Subwords.load(path, known.kind)
+    if not loaded.begins_with([language_token(language) for language in known.languages], FIRST_LANGUAGE):
+        raise TextError(
+            f"this vocabulary does not begin with the symbols of {', '.join(known.languages)}",
+            where=str(path),
+            fix="copy the whole folder: files of two vocabularies cannot be mixed",
+        )
+    return loaded
 
 
-def _read_description(path: Path) -> tuple[VocabularyKind, bool, tuple[str, ...]]:
+class _Description(Document):
+    """What the description's file says."""
+
+    kind: VocabularyKind
+    joint: bool
+    languages: list[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,15}\z")]]  # as in the settings
+
+
+def _read_description(path: Path) -> _Description:
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-        kinds: dict[str, VocabularyKind] = {"bpe": "bpe", "unigram": "unigram", "word": "word"}
-        return kinds[table["kind"]], bool(table["joint"]), tuple(str(language) for language in table["languages"])
+        return _Description.parse(read_text(path))
     except FileNotFoundError:
         raise TextError("there is no vocabulary here", where=str(path), fix="copy the whole folder") from None
     except OSError as error:
         raise TextError(f"cannot read the vocabulary: {error.strerror}", where=str(path)) from None
-    except (ValueError, KeyError, TypeError):
-        raise TextError("this does not describe a vocabulary", where=str(path), fix="copy it again") from None
+    except ValueError as error:
+        raise TextError(f"this does not describe a vocabulary: {error}", where=str(path), fix="copy it again") from None

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
 from vitrail.errors import TextError
-from vitrail.storage import new_file
+from vitrail.storage import new_file, regular
+from vitrail.text.charsmap import has_charsmap
 from vitrail.text.merges import Piece
 from vitrail.text.spaces import tidy
-from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, SPECIAL_TOKENS, UNK, language_token
+from vitrail.text.special import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, language_token
 
 SubwordKind = Literal["bpe", "unigram"]
 
@@ -87,6 +89,18 @@ class Subwords:
         texts = [n for n in range(self.size) if not (self.is_special(n) or self._pieces.is_byte(n))]
         return {self.token(number): Piece(number, self._pieces.get_score(number)) for number in texts}
 
+    def begins_with(self, symbols: Sequence[str], first: int = 0) -> bool:
+        """Whether these are the ids from `first` on, and stand for no text."""
+        ids = range(first, min(first + len(symbols), self.size))
+        return [self.token(n) for n in ids] == list(symbols) and all(map(self.is_special, ids))
+
+    def _refuse_odd_pieces(self) -> None:
+        """A ValueError for pieces that are not Unicode, or have scores that no comparison can order."""
+        ids = list(range(self.size))
+        self._pieces.id_to_piece(ids)
+        if not all(map(isfinite, self._pieces.get_score(ids))):
+            raise ValueError("a score is not a number")
+
     def unknown(self, text: str) -> list[str]:
         """Nothing: bytes can spell every word."""
         return []
@@ -100,17 +114,24 @@ class Subwords:
     def load(cls, path: Path, kind: SubwordKind) -> Subwords:
         """Read a model that `save` wrote."""
         try:
-            model = path.read_bytes()
+            model = regular(path).read_bytes()
             if not model:  # sentencepiece would take this for "no model yet"
-                raise RuntimeError("empty")
+                raise ValueError("empty")
+            if has_charsmap(model):
+                raise TextError(
+                    "this sentencepiece model rewrites text by a table of its own",
+                    where=str(path),
+                    fix="use a vocabulary that vitrail trained",
+                )
             subwords = cls(model, kind)
+            subwords._refuse_odd_pieces()
         except FileNotFoundError:
             raise TextError("the vocabulary is missing", where=str(path), fix="copy the whole folder") from None
         except OSError as error:
             raise TextError(f"cannot read the vocabulary: {error.strerror}", where=str(path)) from None
-        except RuntimeError:  # all that sentencepiece says of bytes it cannot read
+        except (ValueError, RuntimeError):  # the second is all that sentencepiece says of bytes it cannot read
             raise TextError("this is not a sentencepiece model", where=str(path), fix="copy it again") from None
-        if tuple(subwords.token(i) for i in range(FIRST_LANGUAGE)) != SPECIAL_TOKENS:
+        if not subwords.begins_with(SPECIAL_TOKENS):
             raise TextError(
                 f"this sentencepiece model does not begin with {' '.join(SPECIAL_TOKENS)}",
                 where=str(path),

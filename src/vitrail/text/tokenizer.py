@@ -25,6 +25,9 @@ class Tokenizer(Protocol):
     def token(self, token_id: int) -> str:
         """How one id is written on a screen."""
 
+    def begins_with(self, symbols: Sequence[str], first: int = 0) -> bool:
+        """Whether these are the ids from `first` on, and stand for no text."""
+
     def unknown(self, text: str) -> list[str]:
         """The words of a text that have no id, in order, each once; always empty for subwords."""
 

@@ -16,7 +16,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from vitrail.documents import parse_json
 from vitrail.errors import TextError
+from vitrail.storage import read_text
 from vitrail.text.special import FIRST_LANGUAGE, SPECIAL_TOKENS, UNK, language_token
 
 FORMAT: Final = 1
@@ -98,6 +100,11 @@ class WordVocabulary:
         """How one id is written on a screen."""
         return self._tokens[token_id]
 
+    def begins_with(self, symbols: Sequence[str], first: int = 0) -> bool:
+        """Whether these are the ids from `first` on, and stand for no text."""
+        last = first + len(symbols)
+        return self._tokens[first:last] == tuple(symbols) and last <= self._first_word
+
     def unknown(self, text: str) -> list[str]:
         """The words of a text that have no id, in order, each once."""
         return list(dict.fromkeys(word for word in self._known_form(text) if word not in self._id_of))
@@ -111,7 +118,7 @@ class WordVocabulary:
     def load(cls, path: Path) -> WordVocabulary:
         """Read a vocabulary that `save` wrote."""
         try:
-            table = json.loads(path.read_text(encoding="utf-8"))
+            table = parse_json(read_text(path))
         except OSError as error:
             raise TextError(
                 f"cannot read the vocabulary: {error.strerror}",
@@ -144,6 +151,8 @@ def _checked(table: object, where: str) -> tuple[list[str], list[str]]:
     for name, entries in (("words", words), ("languages", languages)):
         if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
             raise TextError(f"'{name}' is not a list of strings", where=where, fix="use a file that Vitrail wrote")
+        if any(_LONE_SURROGATE.search(entry) for entry in entries):
+            raise TextError(f"'{name}' has half a character", where=where, fix="use a file that Vitrail wrote")
         if len(set(entries)) != len(entries):
             raise TextError(f"'{name}' names something twice", where=where, fix="use a file that Vitrail wrote")
     assert isinstance(words, list)

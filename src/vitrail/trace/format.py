@@ -21,17 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vitrail import __version__
+from vitrail.documents import parse_json, refuse_extremes
 from vitrail.errors import TraceError, did_you_mean
-from vitrail.storage import write_text
+from vitrail.storage import read_text, write_text
 
 FORMAT = "vitrail-trace"
 VERSION = 1
+MOST_COPIED = 1 << 26  # bytes of arrays that have the numbers of another, and four times those that have their own
+MOST_AXES = 8  # of an array; none that a model has goes beyond four
 
 Array = NDArray[np.float32]
 Document = dict[str, Any]
 
 _HALF = re.compile("[\ud800-\udfff]")
-_COPY = "copy the file again, or record the sentence again"
+COPY = "copy the file again, or record the sentence again"
 # What a trace must have for anyone to read it, and of which kind; what only some have is not listed.
 _SECTIONS: Mapping[str, Mapping[str, type]] = {
     "model": {"name": str, "config": dict, "parameters": dict, "languages": list},
@@ -104,6 +107,10 @@ class Trace:
     @classmethod
     def from_dict(cls, document: Document, *, where: str = "this trace") -> Trace:
         """Read what `to_dict` gave; whatever cannot be a trace is refused with what is wrong and where in it."""
+        try:
+            refuse_extremes(document, infinite=True)
+        except ValueError as error:
+            raise TraceError(f"the trace is damaged: {error}", where=where, fix=COPY) from None
         _check(document, where)
         arrays = _decode_arrays(document["arrays"], where)
         meta = ("format", "version", "vitrail")
@@ -125,13 +132,13 @@ class Trace:
         """Read a JSON file that `save` wrote."""
         where = str(path)
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
+            document = parse_json(read_text(Path(path)))
         except FileNotFoundError:
             raise TraceError("there is no such file", where=where, fix="check the path") from None
         except OSError as error:
             raise TraceError(f"cannot read it: {error.strerror}", where=where, fix="check its permissions") from None
-        except (ValueError, RecursionError) as error:
-            raise TraceError(f"this is not JSON in UTF-8: {error}", where=where, fix=_COPY) from None
+        except ValueError as error:
+            raise TraceError(f"this is not JSON in UTF-8: {error}", where=where, fix=COPY) from None
         return cls.from_dict(document, where=where)
 
 
@@ -144,19 +151,23 @@ def encode_array(array: Array) -> Document:
 def decode_array(value: Document, where: str) -> Array:
     """The array that JSON held at this place."""
     shape, data = value["shape"], value["data"]
-    if not isinstance(shape, list) or not all(isinstance(size, int) and size >= 0 for size in shape):
-        raise TraceError(f"the shape {shape!r} is no list of sizes", where=where, fix=_COPY)
+    if not isinstance(shape, list) or len(shape) > MOST_AXES or not all(map(_is_size, shape)):
+        raise TraceError(f"the shape {shape!r} is no list of sizes", where=where, fix=COPY)
     try:
         content = base64.b64decode(data, validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise TraceError("the numbers are not in base64", where=where, fix=_COPY) from None
+        raise TraceError("the numbers are not in base64", where=where, fix=COPY) from None
     if len(content) != 4 * prod(shape):
         raise TraceError(
             f"there are {len(content):,} bytes for an array of {' × '.join(map(str, shape))} float32 numbers",
             where=where,
-            fix=_COPY,
+            fix=COPY,
         )
     return np.frombuffer(content, dtype="<f4").reshape(shape).astype(np.float32)
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 
 def same_numbers(arrays: Mapping[str, Array]) -> dict[str, str | None]:
@@ -172,17 +183,22 @@ def same_numbers(arrays: Mapping[str, Array]) -> dict[str, str | None]:
 
 def _decode_arrays(encoded: Document, where: str) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
+    held = copied = 0  # bytes
     for name, value in encoded.items():
         if "same" not in value:
             arrays[name] = decode_array(value, f"{where}, arrays.{name}")
+            held += arrays[name].nbytes
             continue
         earlier = arrays.get(value["same"]) if isinstance(value["same"], str) else None
         if earlier is None or list(earlier.shape) != value["shape"]:
             raise TraceError(
                 f"this should have the numbers of '{value['same']}', which is not there before it in this shape",
                 where=f"{where}, arrays.{name}",
-                fix=_COPY,
+                fix=COPY,
             )
+        copied += earlier.nbytes
+        if copied > MOST_COPIED + 4 * held:  # a small file could name a large array again and again
+            raise TraceError("too many arrays have the same numbers", where=f"{where}, arrays.{name}", fix=COPY)
         arrays[name] = earlier.copy()
     return arrays
 
@@ -209,7 +225,7 @@ def _check(document: object, where: str) -> None:
         raise TraceError("this is not a trace of vitrail", where=where, fix="give a file that `trace.save` wrote")
     version = document.get("version")
     if not isinstance(version, int) or isinstance(version, bool):
-        raise TraceError(f"the version is {version!r}, not a number", where=f"{where}, version", fix=_COPY)
+        raise TraceError(f"the version is {version!r}, not a number", where=f"{where}, version", fix=COPY)
     if version > VERSION:
         raise TraceError(
             f"this trace has version {version} and was written by vitrail {document.get('vitrail', '?')}; "
@@ -229,7 +245,7 @@ def _check(document: object, where: str) -> None:
             kinds = [{"shape", "data"}, {"shape", "same"}] if name == "arrays" else [{"shape", "data"}]
             if not isinstance(value, dict) or value.keys() not in kinds:
                 raise TraceError(
-                    "an array with 'shape' and 'data' should stand here", where=f"{where}, {name}.{key}", fix=_COPY
+                    "an array with 'shape' and 'data' should stand here", where=f"{where}, {name}.{key}", fix=COPY
                 )
     if not isinstance(document.get("vocabulary"), list):
         _refuse("vocabulary", document.get("vocabulary"), list, where)
@@ -241,5 +257,5 @@ def _refuse(place: str, value: object, kind: type, where: str) -> NoReturn:
     raise TraceError(
         f"the trace is damaged: {words[kind]} should stand here, but there is {found}",
         where=f"{where}, {place}",
-        fix=_COPY,
+        fix=COPY,
     )

@@ -7,9 +7,10 @@ without its inside, where its heads look and what leaves it remain; of the outpu
 from __future__ import annotations
 
 from vitrail.errors import TraceError
-from vitrail.trace.format import Array, Trace, same_numbers
+from vitrail.trace.format import COPY, Array, Trace, same_numbers
 from vitrail.trace.weights import OUTPUT, encoded_size
 
+MOST_LAYERS = 1000  # of a stack, as in the settings
 PAGE_MB = 100.0  # beyond, a browser takes its time; 1 MB is a million bytes
 
 
@@ -24,7 +25,7 @@ def lighter(trace: Trace, max_mb: float = PAGE_MB) -> Trace:
     for part in sorted(_parts(trace), key=lambda part: _importance(trace, part)):
         if _size(held) <= room:
             break
-        if part not in trace.document["weights_of"]:
+        if part not in trace.document.get("weights_of", []):
             kept.remove(part)
             gone = inside(trace, part)
             held = {name: array for name, array in held.items() if name not in gone}
@@ -44,7 +45,7 @@ def inside(trace: Trace, part: str) -> dict[str, Array]:
         raise TraceError(f"this model has no layer '{part}'", where="layer", fix=f"it has {', '.join(_parts(trace))}")
     arrays: dict[str, Array] = trace.document["arrays"]
     if part == OUTPUT:
-        return {"logits": arrays["logits"]}
+        return {name: arrays[name] for name in ("logits",) if name in arrays}
     return {
         name: array
         for name, array in arrays.items()
@@ -54,9 +55,14 @@ def inside(trace: Trace, part: str) -> dict[str, Array]:
 
 def _parts(trace: Trace) -> list[str]:
     """The layers from the bottom up, then the output layer."""
-    config = trace.document["model"]["config"]
-    stacks = ("encoder", "decoder")
-    return [f"{stack}.{n}" for stack in stacks for n in range(config[f"{stack}_layers"])] + [OUTPUT]
+    return [f"{stack}.{n}" for stack in ("encoder", "decoder") for n in range(_layers(trace, stack))] + [OUTPUT]
+
+
+def _layers(trace: Trace, stack: str) -> int:
+    layers = trace.document["model"]["config"].get(f"{stack}_layers")
+    if not isinstance(layers, int) or not 0 <= layers <= MOST_LAYERS:
+        raise TraceError(f"{layers!r} is no number of layers", where=f"model.config.{stack}_layers", fix=COPY)
+    return layers
 
 
 def _importance(trace: Trace, part: str) -> tuple[int, int, bool]:
@@ -67,7 +73,7 @@ def _importance(trace: Trace, part: str) -> tuple[int, int, bool]:
     if part == OUTPUT:
         return (1, 0, False)
     stack, _, layer = part.partition(".")
-    above = trace.document["model"]["config"][f"{stack}_layers"] - 1 - int(layer)
+    above = _layers(trace, stack) - 1 - int(layer)
     return (-min(int(layer), above), -int(layer), stack == "encoder")
 
 

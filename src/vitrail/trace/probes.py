@@ -58,16 +58,16 @@ def _read(path: Path, _size: int, _time: int) -> Document | None:
         fewer = [
             _fewer_columns(header["sentences"][n], [each["sentences"][n] for each in records]) for n in range(count)
         ]
+        return {
+            "sentences": header["sentences"],
+            "label_smoothing": header["label_smoothing"],
+            "records": [
+                {"step": record["step"], "sentences": [fewer[n][number] for n in range(count)]}
+                for number, record in enumerate(records)
+            ],
+        }
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, TraceError):
         return None  # a translation can be shown without them
-    return {
-        "sentences": header["sentences"],
-        "label_smoothing": header["label_smoothing"],
-        "records": [
-            {"step": record["step"], "sentences": [fewer[n][number] for n in range(count)]}
-            for number, record in enumerate(records)
-        ],
-    }
 
 
 def spread(items: Sequence[Any], count: int) -> list[Any]:

@@ -18,16 +18,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
+from pydantic import Field
 from torch import Tensor
 
 from vitrail.data import Position
+from vitrail.documents import Count, Document, parse_json
 from vitrail.errors import FolderError
-from vitrail.folder import WEIGHTS, load_weights
-from vitrail.storage import PARTIAL, checksum, explained, new_folder, remove_folder, save_tensors
+from vitrail.folder import WEIGHTS, load_weights, refuse_other_shapes
+from vitrail.storage import PARTIAL, checksum, explained, new_folder, read_text, remove_folder, save_tensors
 from vitrail.train.learner import Learner
 from vitrail.train.optimizer import optimizer_tensors, restore_optimizer
-from vitrail.weights import read_weights
+from vitrail.weights import read_tensors, read_weights
 
 CHECKPOINTS = "checkpoints"
 EMA = "ema.safetensors"
@@ -60,6 +61,27 @@ class RunState:
     def position(self) -> Position:
         """The place in the data."""
         return Position(epoch=self.epoch, batch=self.batch)
+
+
+class _StateFile(Document):
+    """A state as state.json has it, of which every number may be a stranger's; older ones have fewer fields."""
+
+    step: Count
+    epoch: Count = 0
+    batch: Count = 0
+    log_bytes: Count = 0
+    probe_bytes: Count = 0
+    loss_sum: float = 0.0
+    loss_tokens: Count = 0
+    best_loss: float | None = None
+    best_step: Count | None = None
+    stale: Count = 0
+    judged: str = ""
+    threads: Count = 0
+    processes: Count = 1
+    device: str = "cpu"
+    data: str = ""
+    scaler: dict[str, int | float] = Field(default_factory=dict)
 
 
 def checkpoint_path(run: Path, step: int) -> Path:
@@ -95,15 +117,43 @@ def restore_checkpoint(run: Path, step: int, learner: Learner) -> RunState:
     load_weights(learner.model, folder / WEIGHTS)
     if learner.average is not None:
         load_weights(learner.average.model, folder / EMA)
-    restore_optimizer(learner.optimizer, load_file(folder / "optimizer.safetensors"))
-    generators = load_file(folder / "random.safetensors")
-    torch.set_rng_state(generators["torch"])
-    if learner.device.type == "cuda" and "cuda" in generators:
-        torch.cuda.set_rng_state(generators["cuda"], learner.device)
-    state = RunState(**json.loads((folder / "state.json").read_text(encoding="utf-8")))
-    if learner.scaler.is_enabled():
-        learner.scaler.load_state_dict(state.scaler)
+    state = _read_state(folder, step)
+    try:
+        restore_optimizer(learner.optimizer, read_tensors(folder / "optimizer.safetensors"))
+        _restore_generators(read_tensors(folder / "random.safetensors"), learner.device)
+        if learner.scaler.is_enabled():
+            _restore_scaler(learner.scaler, state.scaler)
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # what torch says of values that do not fit
+        raise _damaged(folder, str(error)) from error
     return state
+
+
+def _read_state(folder: Path, step: int) -> RunState:
+    try:
+        known = _StateFile.parse(read_text(folder / "state.json"))
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, f"state.json: {error}") from error
+    if known.step != step:
+        raise _damaged(folder, f"state.json is of step {known.step:,}")
+    return RunState(**known.model_dump())
+
+
+def _restore_scaler(scaler: torch.amp.GradScaler, values: dict[str, float]) -> None:
+    kinds, found = ({name: type(value) for name, value in table.items()} for table in (scaler.state_dict(), values))
+    if found != kinds:
+        raise ValueError("the scale of fp16's losses has other fields")
+    scaler.load_state_dict(values)
+
+
+def _restore_generators(states: dict[str, Tensor], device: torch.device) -> None:
+    for name, now in _generators(device).items():
+        if name == "torch" or name in states:  # a run may have begun without a GPU
+            found = states[name]
+            if (found.dtype, found.shape) != (now.dtype, now.shape):
+                raise ValueError(f"the state of the generator '{name}' has another size")
+    torch.set_rng_state(states["torch"])
+    if device.type == "cuda" and "cuda" in states:
+        torch.cuda.set_rng_state(states["cuda"], device)
 
 
 def _generators(device: torch.device) -> dict[str, Tensor]:
@@ -117,16 +167,20 @@ def _generators(device: torch.device) -> dict[str, Tensor]:
 def check_checkpoint(folder: Path, *, needs: tuple[str, ...] = _FILES) -> None:
     """Refuse a checkpoint of which a file that is needed is not there, or not the one that was written."""
     try:
-        sums = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        sums = parse_json(read_text(folder / "manifest.json"))
         wrong = [name for name in needs if name not in sums or checksum(folder / name) != sums[name]]
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, TypeError):
         wrong = ["manifest.json"]
     if wrong:
-        raise FolderError(
-            f"the checkpoint is damaged or incomplete: {', '.join(wrong)}",
-            where=str(folder),
-            fix=f"remove {folder.name} and run the same command again: the run goes on from the newest that is left",
-        )
+        raise _damaged(folder, ", ".join(wrong))
+
+
+def _damaged(folder: Path, what: str) -> FolderError:
+    return FolderError(
+        f"the checkpoint is damaged or incomplete: {what}",
+        where=str(folder),
+        fix=f"remove {folder.name} and run the same command again: the run goes on from the newest that is left",
+    )
 
 
 def in_a_row(known: list[int], *, every: int) -> list[int]:
@@ -148,6 +202,8 @@ def average_weights(run: Path, steps: list[int], *, file: str = WEIGHTS) -> dict
     for step in steps:
         folder = checkpoint_path(run, step)
         check_checkpoint(folder, needs=(file,))
+        if total:
+            refuse_other_shapes({name: tuple(value.shape) for name, value in total.items()}, folder / file)
         for name, value in read_weights(folder / file).items():
             total[name] = value.double() + total[name] if name in total else value.double()
     return {name: (value / len(steps)).float() for name, value in total.items()}

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from vitrail.documents import Document, parse_json
 from vitrail.errors import FolderError
 from vitrail.storage import cut_back, explained, flush, whole_lines
 from vitrail.train.tensorboard import Curves
@@ -46,10 +47,26 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     """Every complete line of a log; a run that is being written to may end in half a line, which is left out."""
     try:
         lines = whole_lines(path) if path.exists() else []
-        events = [json.loads(line) for line in lines if line]
-        if all(isinstance(event, dict) and "event" in event for event in events):
+        events = [parse_json(line) for line in lines if line]
+        if all(map(_is_event, events)):
             return events
         reason = "it has lines that are no events"
     except (OSError, ValueError) as error:
         reason = str(error)
     raise FolderError(f"the log is damaged: {reason}", where=str(path), fix="remove it: no model needs it")
+
+
+class _Look(Document):
+    """What every look at the validation data has."""
+
+    step: int
+    loss: float
+    bleu: float | None
+
+
+def _is_event(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("event"), str):
+        return False
+    if value["event"] == "validation":
+        _Look.of(value)
+    return True

@@ -12,8 +12,9 @@ import numpy as np
 
 from vitrail.config import DecodeConfig, TrainConfig
 from vitrail.data import ValidationSet
+from vitrail.documents import Document
 from vitrail.errors import TextError, TrainingError
-from vitrail.storage import cut_back, explained, flush
+from vitrail.storage import cut_back, explained, flush, read_text
 from vitrail.text import Tokenizers
 from vitrail.trace.format import Array, encode_array
 from vitrail.trace.probes import FORMAT, PROBES, log_sum
@@ -28,6 +29,12 @@ LONGEST = 40  # tokens of a sentence that nobody chose: more would fill the disk
 ROUND = (1, 2, 3, 5, 7)  # times powers of ten: the steps to look at, ever further apart
 
 Line = dict[str, Any]
+
+
+class _Looked(Document):
+    """A line of the file, of which no more needs to be known to go on."""
+
+    step: int
 
 
 @dataclass(frozen=True)
@@ -55,13 +62,22 @@ class ProbeLog:
             self.path.unlink(missing_ok=True)
             return
         header = _line(describe_probes(translator, self.probes, label_smoothing=self.config.label_smoothing))
-        kept = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        if not kept.startswith(header):
-            kept = header
+        newest = self._newest_after(header)
+        if newest is None:
             with explained(self.path):
-                self.path.write_text(kept, encoding="utf-8")
-        last = json.loads(kept.rstrip("\n").rsplit("\n", 1)[-1])
-        self.newest = last.get("step", -1)
+                self.path.write_text(header, encoding="utf-8")
+        self.newest = -1 if newest is None else newest
+
+    def _newest_after(self, header: str) -> int | None:
+        """The step that was written last, -1 if none was; None where the file does not go on from this header."""
+        try:
+            kept = read_text(self.path) if self.path.exists() else ""
+            if not kept.startswith(header):
+                return None
+            last = kept.rstrip("\n").rsplit("\n", 1)[-1]
+            return _Looked.parse(last).step if kept != header else -1
+        except ValueError:
+            return None
 
     def is_due(self, step: int) -> bool:
         """Whether to look after this step."""
