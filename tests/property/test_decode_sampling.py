@@ -110,6 +110,11 @@ def test_one_sentence_that_nothing_can_follow_is_enough_to_refuse():
         distribution(log_probs, temperature=1.0, top_k=0, top_p=1.0)
 
 
+def test_what_top_p_reaches_exactly_is_enough():
+    chances = distribution(torch.zeros(4), temperature=1.0, top_k=0, top_p=0.5)
+    assert chances.tolist() == [0.5, 0.5, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("count", [20, 3000])
 def test_of_equal_chances_the_lower_ids_are_kept(count):
     chances = distribution(torch.full((2, count), -3.0), temperature=1.0, top_k=4, top_p=1.0)

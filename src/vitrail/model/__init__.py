@@ -12,6 +12,7 @@ Dimension key, for the whole project. A tensor's name ends in its axes: `q_BHTK`
     K  d_k, the width of a head
     V  vocabulary
     W  beam: the hypotheses of one sentence
+    C  candidates of a step of the search: the 2 × beam_size best continuations of a sentence
     N  B × W: every hypothesis of every sentence, each a row of its own; in a loss, or packed, every token
     R  relative distances, from -max_distance to max_distance; in a loss, some of its tokens
     L  looks at the same batch, of which R-Drop has two
