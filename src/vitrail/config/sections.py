@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from vitrail.config.checks import SettingError, one_of
+from vitrail.config.positions import POSITIONS
 from vitrail.config.presets import PRESETS
 
 Positive = Annotated[int, Field(ge=1)]
@@ -20,7 +22,7 @@ Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,15}$")]
 def _nameable(text: str) -> str:
     # A name that is not UTF-8, which Python holds as halves of characters, could not be written into config.toml.
     if not text or "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError(f"{text!r} cannot be the name of a file|give a path, in UTF-8")
+        raise SettingError(f"{text!r} cannot be the name of a file", fix="give a path, in UTF-8")
     return text
 
 
@@ -30,7 +32,7 @@ File = Annotated[str, AfterValidator(_nameable)]
 def _budget(value: object) -> object:
     if value == "auto" or _is_positive(value):
         return value
-    raise ValueError(f"'batch_tokens' is {value!r}|give a number of tokens, 1 or more, or \"auto\"")
+    raise SettingError(f"'batch_tokens' is {value!r}", fix='give a number of tokens, 1 or more, or "auto"')
 
 
 Budget = Annotated[int | Literal["auto"], BeforeValidator(_budget)]
@@ -58,9 +60,7 @@ class ModelConfig(Section):
     encoder_layers: Positive = 6
     decoder_layers: Positive = 6
     norm: Literal["post", "pre"] = "post"
-    positions: Literal["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"] = (
-        "sinusoidal"
-    )
+    positions: Annotated[str, one_of(POSITIONS)] = "sinusoidal"
     max_positions: Positive = 512  # the rows of the learned table; no other kind has a limit
     max_distance: Positive = 16  # Shaw's k: relative distances beyond it count as it
     activation: Literal["relu", "gelu", "silu"] = "relu"
@@ -82,9 +82,9 @@ class ModelConfig(Section):
         filled.setdefault("kv_heads", heads)
         if "d_k" not in filled and _is_positive(heads) and _is_positive(d_model):
             if d_model % heads:
-                raise ValueError(
-                    f"heads = {heads} do not divide d_model = {d_model}"
-                    f"|choose heads that divide {d_model}, or set d_k, the width of a head, yourself"
+                raise SettingError(
+                    f"heads = {heads} do not divide d_model = {d_model}",
+                    fix=f"choose heads that divide {d_model}, or set d_k, the width of a head, yourself",
                 )
             filled["d_k"] = d_model // heads
         return filled
@@ -92,26 +92,17 @@ class ModelConfig(Section):
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
         if self.heads % self.kv_heads:
-            raise ValueError(
-                f"kv_heads = {self.kv_heads} do not divide heads = {self.heads}"
-                f"|every key-value head serves the same number of heads: choose a divisor of {self.heads}"
+            raise SettingError(
+                f"kv_heads = {self.kv_heads} do not divide heads = {self.heads}",
+                fix=f"every key-value head serves the same number of heads: choose a divisor of {self.heads}",
             )
-        if self.positions.startswith("sinusoidal") and self.d_model % 2:
-            raise ValueError(
-                f"positions = '{self.positions}' cannot go with d_model = {self.d_model}"
-                "|sines and cosines come in pairs: choose an even d_model"
-            )
-        if self.positions == "sinusoidal-concat" and self.d_model < 4:
-            raise ValueError(
-                f"positions = 'sinusoidal-concat' cannot go with d_model = {self.d_model}"
-                "|its frequencies are spread over d_model/2 - 1 steps: choose d_model of 4 or more"
-            )
-        if self.positions == "rope" and self.d_k % 2:
-            raise ValueError(
-                f"positions = 'rope' cannot go with d_k = {self.d_k}"
-                "|a rotation turns pairs of numbers: choose an even d_k"
-            )
+        POSITIONS[self.positions].check(self)
         return self
+
+    @property
+    def position_limit(self) -> int | None:
+        """How many positions there are; None if there is no limit."""
+        return self.max_positions if POSITIONS[self.positions].has_limit else None
 
 
 class CorpusConfig(Section):
@@ -131,13 +122,13 @@ class CorpusConfig(Section):
     def _exactly_one_kind(self) -> Self:
         files = self.source is not None or self.target is not None
         if files and (self.source is None or self.target is None):
-            raise ValueError("a corpus has 'source' but no 'target', or the other way round|give both files")
+            raise SettingError("a corpus has 'source' but no 'target', or the other way round", fix="give both files")
         if [files, self.pairs is not None, self.builtin is not None].count(True) != 1:
-            raise ValueError(
-                "a corpus needs 'source' and 'target', or 'pairs', or 'builtin'|give exactly one of these three"
+            raise SettingError(
+                "a corpus needs 'source' and 'target', or 'pairs', or 'builtin'", fix="give exactly one of these three"
             )
         if self.builtin is None and (self.source_language is None) != (self.target_language is None):
-            raise ValueError("a corpus names one of its languages but not the other|give both, or neither")
+            raise SettingError("a corpus names one of its languages but not the other", fix="give both, or neither")
         return self
 
 
@@ -169,15 +160,15 @@ class DataConfig(Section):
     def _one_way_to_name_the_data(self) -> Self:
         short = self.source or self.target or self.pairs
         if short and self.corpora:
-            raise ValueError("'source'/'target'/'pairs' and 'corpora' are both given|name the data one way")
+            raise SettingError("'source'/'target'/'pairs' and 'corpora' are both given", fix="name the data one way")
         if (self.validation_source or self.validation_target or self.validation_pairs) and self.validation:
-            raise ValueError("'validation_…' and 'validation' are both given|name the validation data one way")
+            raise SettingError("'validation_…' and 'validation' are both given", fix="name the validation data one way")
         self.training_corpora()
         self.validation_corpora()
         if not self.joint and len(self.directions()) > 1:
-            raise ValueError(
-                "joint = false cannot go with several directions"
-                "|a source vocabulary of its own means one source language: set joint = true"
+            raise SettingError(
+                "joint = false cannot go with several directions",
+                fix="a source vocabulary of its own means one source language: set joint = true",
             )
         return self
 
@@ -206,7 +197,7 @@ class DataConfig(Section):
             return ()
         if ("source" in given) != ("target" in given):
             there, missing = (source, target) if "source" in given else (target, source)
-            raise ValueError(f"there is '{there}', but no '{missing}'|give both files")
+            raise SettingError(f"there is '{there}', but no '{missing}'", fix="give both files")
         languages = {"source_language": self.source_language, "target_language": self.target_language}
         return (CorpusConfig.model_validate({**given, **languages}),)
 
@@ -267,31 +258,35 @@ class TrainConfig(Section):
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
         if self.schedule == "paper" and self.peak_rate is not None:
-            raise ValueError(
-                "peak_rate cannot go with schedule = 'paper'"
-                "|the paper's rate follows from d_model and warmup_steps: set schedule = 'inverse_sqrt'"
+            raise SettingError(
+                "peak_rate cannot go with schedule = 'paper'",
+                fix="the paper's rate follows from d_model and warmup_steps: set schedule = 'inverse_sqrt'",
             )
         if self.schedule != "paper" and self.peak_rate is None:
-            raise ValueError(f"schedule = '{self.schedule}' needs peak_rate|for example peak_rate = 0.001")
+            raise SettingError(f"schedule = '{self.schedule}' needs peak_rate", fix="for example peak_rate = 0.001")
         if self.schedule == "cosine" and self.fall_steps:
-            raise ValueError("fall_steps cannot go with schedule = 'cosine'|it falls all the way: leave fall_steps out")
+            raise SettingError(
+                "fall_steps cannot go with schedule = 'cosine'", fix="it falls all the way: leave fall_steps out"
+            )
         if self.ends_at_nothing and self.max_epochs is not None:
             named = "schedule = 'cosine'" if self.schedule == "cosine" else "fall_steps"
-            raise ValueError(f"max_epochs cannot go with {named}|the rate ends at max_steps: set that instead")
+            raise SettingError(f"max_epochs cannot go with {named}", fix="the rate ends at max_steps: set that instead")
         if self.schedule in ("paper", "inverse_sqrt") and self.warmup_steps == 0:
-            raise ValueError(f"schedule = '{self.schedule}' needs warmup_steps of 1 or more|the paper's is 4000")
+            raise SettingError(
+                f"schedule = '{self.schedule}' needs warmup_steps of 1 or more", fix="the paper's is 4000"
+            )
         if self.weight_decay and self.optimizer == "adam":
-            raise ValueError(
-                "weight_decay cannot go with optimizer = 'adam'|set optimizer = 'adamw', which decays properly"
+            raise SettingError(
+                "weight_decay cannot go with optimizer = 'adam'", fix="set optimizer = 'adamw', which decays properly"
             )
         if self.r_drop_after and not self.r_drop:
-            raise ValueError(f"r_drop_after = {self.r_drop_after} needs r_drop|for example r_drop = 5.0")
+            raise SettingError(f"r_drop_after = {self.r_drop_after} needs r_drop", fix="for example r_drop = 5.0")
         if self.use == "ema" and self.ema is None:
-            raise ValueError("use = 'ema' needs ema|for example ema = 0.999, or use = 'average'")
+            raise SettingError("use = 'ema' needs ema", fix="for example ema = 0.999, or use = 'average'")
         if self.use == "average" and self.average > self.keep_checkpoints:
-            raise ValueError(
-                f"average = {self.average} needs as many checkpoints, but keep_checkpoints = {self.keep_checkpoints}"
-                f"|set keep_checkpoints = {self.average} or more"
+            raise SettingError(
+                f"average = {self.average} needs as many checkpoints, but keep_checkpoints = {self.keep_checkpoints}",
+                fix=f"set keep_checkpoints = {self.average} or more",
             )
         return self
 
@@ -318,9 +313,9 @@ class DecodeConfig(Section):
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
         if not self.sample and self.top_beams > self.beam_size:
-            raise ValueError(
-                f"top_beams = {self.top_beams} cannot be more than beam_size = {self.beam_size}"
-                f"|set beam_size to {self.top_beams} or more"
+            raise SettingError(
+                f"top_beams = {self.top_beams} cannot be more than beam_size = {self.beam_size}",
+                fix=f"set beam_size to {self.top_beams} or more",
             )
         return self
 
@@ -336,27 +331,27 @@ class Config(Section):
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
         if self.model.tie_embeddings == "all" and not self.data.joint:
-            raise ValueError(
-                "model.tie_embeddings = 'all' cannot go with data.joint = false"
-                "|two vocabularies cannot share one table: set model.tie_embeddings = 'target' or 'none'"
+            raise SettingError(
+                "model.tie_embeddings = 'all' cannot go with data.joint = false",
+                fix="two vocabularies cannot share one table: set model.tie_embeddings = 'target' or 'none'",
             )
         if self.train.r_drop and not (
             self.model.dropout or self.model.attention_dropout or self.model.activation_dropout
         ):
-            raise ValueError(
-                f"train.r_drop = {self.train.r_drop} cannot go with model.dropout = 0"
-                "|it compares two looks that dropout makes different: set model.dropout, or train.r_drop = 0"
+            raise SettingError(
+                f"train.r_drop = {self.train.r_drop} cannot go with model.dropout = 0",
+                fix="it compares two looks that dropout makes different: set model.dropout, or train.r_drop = 0",
             )
         if self.train.subword_dropout and self.data.vocabulary != "bpe":
-            raise ValueError(
+            raise SettingError(
                 f"train.subword_dropout = {self.train.subword_dropout} cannot go with "
-                f"data.vocabulary = '{self.data.vocabulary}'"
-                "|only 'bpe' is made of merges that can be left out: set data.vocabulary = 'bpe'"
+                f"data.vocabulary = '{self.data.vocabulary}'",
+                fix="only 'bpe' is made of merges that can be left out: set data.vocabulary = 'bpe'",
             )
-        longest, known = self.data.max_length + 2, self.model.max_positions  # a row has a language symbol and <eos>
-        if self.model.positions == "learned" and longest > known:
-            raise ValueError(
-                f"model.max_positions = {known} cannot go with data.max_length = {self.data.max_length}"
-                f"|set model.max_positions = {longest} or more, or a smaller data.max_length"
+        longest, limit = self.data.max_length + 2, self.model.position_limit  # a row has a language symbol and <eos>
+        if limit is not None and longest > limit:
+            raise SettingError(
+                f"model.max_positions = {limit} cannot go with data.max_length = {self.data.max_length}",
+                fix=f"set model.max_positions = {longest} or more, or a smaller data.max_length",
             )
         return self

@@ -5,11 +5,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import tomli_w
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
+from vitrail.config.checks import setting_error
 from vitrail.config.sections import Config
 from vitrail.errors import ConfigError, did_you_mean
 
@@ -93,35 +95,47 @@ def _value(text: str) -> Any:
 
 
 def _explain(error: ValidationError, where: str, changed: Mapping[str, str]) -> NoReturn:
-    """Turn the first thing that is wrong into what, where and how to fix it."""
+    """Report the first problem as what, where and how to fix it."""
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
-    place = f"{where}, [{'.'.join(path[:-1])}]" if len(path) > 1 else where
-    place = changed.get(".".join(path[:2]), place)
+    typed = changed.get(".".join(path[:2]))  # the change on the command line that the problem came from
+    refused = setting_error(first)
+    if refused is not None:
+        place = typed or (f"{where}, [{'.'.join(path)}]" if path else where)
+        raise ConfigError(refused.what, where=place, fix=refused.fix) from None
+    place = typed or (f"{where}, [{'.'.join(path[:-1])}]" if len(path) > 1 else where)
     if first["type"] == "extra_forbidden":
-        known = _keys_at(path[:-1])
+        known = list(_section_at(path[:-1]).model_fields)
         fix = did_you_mean(path[-1], known) or f"known here: {', '.join(known)}"
         raise ConfigError(f"unknown key '{path[-1]}'", where=place, fix=fix) from None
-    if first["type"] == "value_error":
-        what, _, fix = str(first["ctx"]["error"]).partition("|")
-        raise ConfigError(what, where=f"{where}, [{'.'.join(path)}]" if path else where, fix=fix or None) from None
     what = f"'{path[-1]}' is {first['input']!r}: {_lower(first['msg'])}" if path else _lower(first["msg"])
-    options = first.get("ctx", {}).get("expected")
-    near = did_you_mean(str(first["input"]), str(options).replace("'", "").replace(" or ", ", ").split(", "))
-    fix = near if options and near else "recipes/recipe.toml explains every key, with its default"
-    raise ConfigError(what, where=place, fix=fix) from None
+    near = did_you_mean(str(first["input"]), _choices(first, path))
+    raise ConfigError(
+        what, where=place, fix=near or "recipes/recipe.toml explains every key, with its default"
+    ) from None
 
 
-def _keys_at(path: list[str]) -> list[str]:
-    """The keys that are known at a place in the settings."""
+def _choices(found: ErrorDetails, path: list[str]) -> list[str]:
+    """The values that would have been right, if they can be listed: names of kinds, or those of a Literal."""
+    if found["type"] == "unknown_name":
+        return list(found["ctx"]["known"])
+    if found["type"] == "literal_error":
+        annotation = _section_at(path[:-1]).model_fields[path[-1]].annotation
+        kinds = (annotation, *get_args(annotation))  # a Literal, or a Literal | None
+        return [str(value) for kind in kinds if get_origin(kind) is Literal for value in get_args(kind)]
+    return []
+
+
+def _section_at(path: list[str]) -> type[BaseModel]:
+    """The part of the settings at a place."""
     place: type[BaseModel] = Config
     for part in path:
         field = place.model_fields.get(part)
         if field is None:  # an index into a list of corpora
             continue
-        inner = [field.annotation, *getattr(field.annotation, "__args__", ())]
+        inner = (field.annotation, *get_args(field.annotation))
         place = next((kind for kind in inner if isinstance(kind, type) and issubclass(kind, BaseModel)), place)
-    return list(place.model_fields)
+    return place
 
 
 def _lower(message: str) -> str:
