@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from vitrail.config.checks import SettingError, one_of
+from vitrail.config.kinds import ACTIVATIONS, NORMS, OPTIMIZERS, TIES, VOCABULARIES
 from vitrail.config.positions import POSITIONS
 from vitrail.config.presets import PRESETS
+from vitrail.config.schedules import SCHEDULES
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -51,7 +53,7 @@ class Section(BaseModel):
 class ModelConfig(Section):
     """The shape of the Transformer. Defaults are the paper's base model; `preset` fills in a size."""
 
-    preset: Literal["tiny", "small", "base", "big"] = "base"
+    preset: Annotated[str, one_of(PRESETS)] = "base"
     d_model: Positive = 512
     heads: Positive = 8
     kv_heads: Positive = 8  # heads: multi-head; 1: multi-query; between: grouped. Unset: heads
@@ -59,18 +61,18 @@ class ModelConfig(Section):
     d_ff: Positive = 2048
     encoder_layers: Positive = 6
     decoder_layers: Positive = 6
-    norm: Literal["post", "pre"] = "post"
+    norm: Annotated[str, one_of(NORMS)] = "post"
     positions: Annotated[str, one_of(POSITIONS)] = "sinusoidal"
     max_positions: Positive = 512  # the rows of the learned table; no other kind has a limit
     max_distance: Positive = 16  # Shaw's k: relative distances beyond it count as it
-    activation: Literal["relu", "gelu", "silu"] = "relu"
+    activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"
     dropout: Share = 0.1
     attention_dropout: Share = 0.0  # on the attention weights; the paper has none
     activation_dropout: Share = 0.0  # on the feed-forward network's hidden values; the paper has none
     bias: bool = True
     output_bias: bool = False
     embedding_scale: bool = True  # multiply embeddings by √d_model
-    tie_embeddings: Literal["all", "target", "none"] = "all"  # all: source, target and output; target: the last two
+    tie_embeddings: Annotated[str, one_of(TIES)] = "all"  # all: source, target and output; target: the last two
 
     @model_validator(mode="before")
     @classmethod
@@ -147,7 +149,7 @@ class DataConfig(Section):
     validation: tuple[CorpusConfig, ...] = Field(default=(), strict=False)
     hold_out: Annotated[int, Field(ge=0, le=10_000)] = 0  # pairs of each corpus to validate on, if none are named
     prepared: File | None = None  # a folder that `vitrail prepare` wrote
-    vocabulary: Literal["bpe", "unigram", "word"] = "bpe"
+    vocabulary: Annotated[str, one_of(VOCABULARIES)] = "bpe"
     vocabulary_size: Annotated[int, Field(ge=1, le=1_000_000)] = 8000
     joint: bool = True  # one vocabulary for both sides
     max_length: Positive = 200  # tokens; longer pairs are left out
@@ -222,8 +224,8 @@ class TrainConfig(Section):
     max_epochs: Positive | None = None
     batch_tokens: Budget = 4096  # target or source tokens of a batch, padding included; "auto": as memory allows
     accumulate: Positive = 1  # batches per step
-    optimizer: Literal["adam", "adamw", "adafactor", "muon"] = "adam"
-    schedule: Literal["paper", "inverse_sqrt", "cosine", "constant"] = "paper"
+    optimizer: Annotated[str, one_of(OPTIMIZERS)] = "adam"
+    schedule: Annotated[str, one_of(SCHEDULES)] = "paper"
     peak_rate: Rate | None = None  # for every schedule but the paper's, which follows from d_model
     warmup_steps: Count = 4000
     fall_steps: Count = 0  # the last so many steps, in which the rate goes down to nothing; cosine falls all the way
@@ -257,27 +259,11 @@ class TrainConfig(Section):
 
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
-        if self.schedule == "paper" and self.peak_rate is not None:
+        SCHEDULES[self.schedule].check(self)
+        if self.weight_decay and not OPTIMIZERS[self.optimizer].decays:
             raise SettingError(
-                "peak_rate cannot go with schedule = 'paper'",
-                fix="the paper's rate follows from d_model and warmup_steps: set schedule = 'inverse_sqrt'",
-            )
-        if self.schedule != "paper" and self.peak_rate is None:
-            raise SettingError(f"schedule = '{self.schedule}' needs peak_rate", fix="for example peak_rate = 0.001")
-        if self.schedule == "cosine" and self.fall_steps:
-            raise SettingError(
-                "fall_steps cannot go with schedule = 'cosine'", fix="it falls all the way: leave fall_steps out"
-            )
-        if self.ends_at_nothing and self.max_epochs is not None:
-            named = "schedule = 'cosine'" if self.schedule == "cosine" else "fall_steps"
-            raise SettingError(f"max_epochs cannot go with {named}", fix="the rate ends at max_steps: set that instead")
-        if self.schedule in ("paper", "inverse_sqrt") and self.warmup_steps == 0:
-            raise SettingError(
-                f"schedule = '{self.schedule}' needs warmup_steps of 1 or more", fix="the paper's is 4000"
-            )
-        if self.weight_decay and self.optimizer == "adam":
-            raise SettingError(
-                "weight_decay cannot go with optimizer = 'adam'", fix="set optimizer = 'adamw', which decays properly"
+                f"weight_decay cannot go with optimizer = '{self.optimizer}'",
+                fix="set optimizer = 'adamw', which decays properly",
             )
         if self.r_drop_after and not self.r_drop:
             raise SettingError(f"r_drop_after = {self.r_drop_after} needs r_drop", fix="for example r_drop = 5.0")
@@ -291,9 +277,9 @@ class TrainConfig(Section):
         return self
 
     @property
-    def ends_at_nothing(self) -> bool:
-        """Whether the rate depends on where the run ends, so that another end would be another run."""
-        return self.schedule == "cosine" or self.fall_steps > 0
+    def ends_at_zero(self) -> bool:
+        """Whether the rate is zero at max_steps, so that another max_steps would be another run."""
+        return SCHEDULES[self.schedule].ends_at_zero or self.fall_steps > 0
 
 
 class DecodeConfig(Section):
@@ -330,9 +316,9 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
-        if self.model.tie_embeddings == "all" and not self.data.joint:
+        if TIES[self.model.tie_embeddings].needs_joint and not self.data.joint:
             raise SettingError(
-                "model.tie_embeddings = 'all' cannot go with data.joint = false",
+                f"model.tie_embeddings = '{self.model.tie_embeddings}' cannot go with data.joint = false",
                 fix="two vocabularies cannot share one table: set model.tie_embeddings = 'target' or 'none'",
             )
         if self.train.r_drop and not (
@@ -342,11 +328,11 @@ class Config(Section):
                 f"train.r_drop = {self.train.r_drop} cannot go with model.dropout = 0",
                 fix="it compares two looks that dropout makes different: set model.dropout, or train.r_drop = 0",
             )
-        if self.train.subword_dropout and self.data.vocabulary != "bpe":
+        if self.train.subword_dropout and not VOCABULARIES[self.data.vocabulary].has_merges:
             raise SettingError(
                 f"train.subword_dropout = {self.train.subword_dropout} cannot go with "
                 f"data.vocabulary = '{self.data.vocabulary}'",
-                fix="only 'bpe' is made of merges that can be left out: set data.vocabulary = 'bpe'",
+                fix="it skips merges, and this kind has none: set data.vocabulary = 'bpe'",
             )
         longest, limit = self.data.max_length + 2, self.model.position_limit  # a row has a language symbol and <eos>
         if limit is not None and longest > limit:
