@@ -1,4 +1,8 @@
-"""The settings: one typed section for each part. An unknown key, a wrong type or an impossible pair is an error."""
+"""The settings: one typed section for each part. Unknown keys, wrong types and impossible combinations are errors.
+
+A setting that names a kind (of position, schedule, optimiser …) takes its values from that kind's table, in a file of
+its own beside this one.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,13 @@ Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Seed = Annotated[int, Field(ge=0, lt=2**63)]  # as many as torch takes
-# A language's name becomes part of a symbol, `<2fr>`, so it must stay one short word.
+Seed = Annotated[int, Field(ge=0, lt=2**63)]  # the largest that torch accepts
+# A language's name becomes part of a symbol, `<2fr>`, so it must be one short word.
 Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,15}$")]
 
 
 def _nameable(text: str) -> str:
-    # A name that is not UTF-8, which Python holds as halves of characters, could not be written into config.toml.
+    # A name that is not UTF-8 contains lone surrogates in Python, and cannot be written to config.toml.
     if not text or "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise SettingError(f"{text!r} cannot be the name of a file", fix="give a path, in UTF-8")
     return text
@@ -45,7 +49,7 @@ def _is_positive(value: object) -> bool:
 
 
 class Section(BaseModel):
-    """A part of the settings: immutable, complete, and closed to keys it does not know."""
+    """A part of the settings: immutable, complete, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
 
@@ -63,8 +67,8 @@ class ModelConfig(Section):
     decoder_layers: Positive = 6
     norm: Annotated[str, one_of(NORMS)] = "post"
     positions: Annotated[str, one_of(POSITIONS)] = "sinusoidal"
-    max_positions: Positive = 512  # the rows of the learned table; no other kind has a limit
-    max_distance: Positive = 16  # Shaw's k: relative distances beyond it count as it
+    max_positions: Positive = 512  # the length limit of kinds that have one: the rows of the learned table
+    max_distance: Positive = 16  # Shaw's k: relative distances are clipped to it
     activation: Annotated[str, one_of(ACTIVATIONS)] = "relu"
     dropout: Share = 0.1
     attention_dropout: Share = 0.0  # on the attention weights; the paper has none
@@ -108,7 +112,7 @@ class ModelConfig(Section):
 
 
 class CorpusConfig(Section):
-    """One corpus: a pair of files, or one file of pairs (TSV or JSON lines), or the phrasebook in the box."""
+    """One corpus: a pair of files, one file of pairs (TSV or JSON lines), or the built-in phrasebook."""
 
     source: File | None = None
     target: File | None = None
@@ -116,7 +120,7 @@ class CorpusConfig(Section):
     builtin: Literal["phrasebook"] | None = None
     source_language: Language | None = None
     target_language: Language | None = None
-    source_field: str | None = None  # TSV: a column, counted from 1; JSON lines: a key, dots go inside
+    source_field: str | None = None  # TSV: a column, counted from 1; JSON lines: a key, with dots for nested ones
     target_field: str | None = None
     weight: Annotated[float, Field(gt=0, le=1000)] = 1.0  # how often each pair is seen in an epoch
 
@@ -135,7 +139,7 @@ class CorpusConfig(Section):
 
 
 class DataConfig(Section):
-    """What to learn from: corpora, the vocabulary made of them, and what is left out."""
+    """What to learn from: the corpora, their vocabulary, and which pairs to skip."""
 
     source: File | None = None
     target: File | None = None
@@ -147,16 +151,16 @@ class DataConfig(Section):
     validation_pairs: File | None = None
     corpora: tuple[CorpusConfig, ...] = Field(default=(), strict=False)  # several, instead of source and target
     validation: tuple[CorpusConfig, ...] = Field(default=(), strict=False)
-    hold_out: Annotated[int, Field(ge=0, le=10_000)] = 0  # pairs of each corpus to validate on, if none are named
+    hold_out: Annotated[int, Field(ge=0, le=10_000)] = 0  # validation pairs from each corpus, without files
     prepared: File | None = None  # a folder that `vitrail prepare` wrote
     vocabulary: Annotated[str, one_of(VOCABULARIES)] = "bpe"
     vocabulary_size: Annotated[int, Field(ge=1, le=1_000_000)] = 8000
     joint: bool = True  # one vocabulary for both sides
-    max_length: Positive = 200  # tokens; longer pairs are left out
-    max_ratio: Rate = 4.0  # longer side / shorter side, where the longer has 10 tokens or more
+    max_length: Positive = 200  # tokens; longer pairs are skipped
+    max_ratio: Rate = 4.0  # longer side / shorter side, if the longer has 10 tokens or more
     drop_identical: bool = True
     drop_duplicates: bool = True
-    strict: bool = False  # any pair that would be left out is an error
+    strict: bool = False  # any pair that would be skipped is an error
 
     @model_validator(mode="after")
     def _one_way_to_name_the_data(self) -> Self:
@@ -170,20 +174,20 @@ class DataConfig(Section):
         if not self.joint and len(self.directions()) > 1:
             raise SettingError(
                 "joint = false cannot go with several directions",
-                fix="a source vocabulary of its own means one source language: set joint = true",
+                fix="a separate source vocabulary allows only one source language: set joint = true",
             )
         return self
 
     def training_corpora(self) -> tuple[CorpusConfig, ...]:
-        """The corpora to train on, however they were named."""
+        """The corpora to train on, from whichever keys name them."""
         return self.corpora or self._short("source", "target", "pairs")
 
     def validation_corpora(self) -> tuple[CorpusConfig, ...]:
-        """The corpora to validate on; may be none."""
+        """The corpora to validate on; may be empty."""
         return self.validation or self._short("validation_source", "validation_target", "validation_pairs")
 
     def directions(self) -> tuple[tuple[str, str], ...]:
-        """The (source, target) languages that are named, in order; nothing where none are."""
+        """The (source, target) languages that the corpora name, in order; empty if they name none."""
         found: dict[tuple[str, str], None] = {}
         for corpus in self.training_corpora():
             if corpus.builtin == "phrasebook":
@@ -205,11 +209,11 @@ class DataConfig(Section):
 
 
 class ProbeConfig(Section):
-    """A sentence to watch while a model is trained, with its right translation where that is known."""
+    """A sentence to follow during training, with its correct translation if you know it."""
 
     source: str
     reference: str | None = None
-    to: Language | None = None  # the target language, where a model has several
+    to: Language | None = None  # the target language, if the model has several
 
     @model_validator(mode="before")
     @classmethod
@@ -218,7 +222,7 @@ class ProbeConfig(Section):
 
 
 class TrainConfig(Section):
-    """How to learn. Defaults are the paper's (section 5), but for the batch, which is for a laptop."""
+    """How to learn. Defaults are the paper's (section 5), except the batch size, which is for a laptop."""
 
     max_steps: Positive = 100_000
     max_epochs: Positive | None = None
@@ -226,36 +230,34 @@ class TrainConfig(Section):
     accumulate: Positive = 1  # batches per step
     optimizer: Annotated[str, one_of(OPTIMIZERS)] = "adam"
     schedule: Annotated[str, one_of(SCHEDULES)] = "paper"
-    peak_rate: Rate | None = None  # for every schedule but the paper's, which follows from d_model
+    peak_rate: Rate | None = None  # required by every schedule except the paper's, whose rate follows from d_model
     warmup_steps: Count = 4000
-    fall_steps: Count = 0  # the last so many steps, in which the rate goes down to nothing; cosine falls all the way
+    fall_steps: Count = 0  # the rate falls to zero over this many steps at the end; cosine always falls
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip_norm: Rate | None = None
     label_smoothing: Share = 0.1
-    r_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # how much two looks of dropout must agree
-    r_drop_after: Count = 0  # steps without it at first: it makes a step twice as long, and pays late
-    subword_dropout: Share = 0.0  # BPE-dropout: merges left out, so that words come in other pieces every epoch
+    r_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # weight of two dropout passes' agreement
+    r_drop_after: Count = 0  # steps before it starts: it doubles the time of a step, and helps late
+    subword_dropout: Share = 0.0  # BPE-dropout: skip this share of merges, so words split differently every epoch
     checkpoint_every: Positive = 500
-    checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0  # so often in any case, by the clock
+    checkpoint_minutes: Annotated[float, Field(gt=0)] = 5.0  # the longest time without a checkpoint
     validate_every: Positive = 500
     keep_checkpoints: Positive = 5
     use: Literal["average", "best", "last", "ema"] = "average"  # which weights become model.safetensors
     average: Positive = 5  # how many of the newest checkpoints are averaged
     ema: Annotated[float, Field(gt=0, lt=1)] | None = None  # decay of a moving average of the weights; unset: none
-    patience: Positive | None = None  # validations without a better loss before the run stops
-    samples: Count = 3  # validation sentences translated and shown
-    loss_sentences: Positive = 5000  # validation sentences whose loss is measured, of all sets together
-    bleu_sentences: Count = 200  # validation sentences translated for BLEU; 0: only the loss
-    probes: Annotated[int, Field(ge=0, le=20)] = 3  # sentences whose way from untrained to trained is kept; 0: none
-    probe_sentences: tuple[ProbeConfig, ...] = Field(default=(), strict=False, max_length=20)  # unset: of validation
-    probe_every: Positive | None = None  # steps; unset: 0, 1, 2, 3, 5, 7, 10, 20, …, and the end
+    patience: Positive | None = None  # stop after this many validations without a better loss
+    samples: Count = 3  # validation sentences to translate and show
+    loss_sentences: Positive = 5000  # validation sentences to measure the loss on, over all sets
+    bleu_sentences: Count = 200  # validation sentences to translate for BLEU; 0: only the loss
+    probes: Annotated[int, Field(ge=0, le=20)] = 3  # sentences to follow from untrained to trained; 0: none
+    probe_sentences: tuple[ProbeConfig, ...] = Field(default=(), strict=False, max_length=20)  # unset: validation's
+    probe_every: Positive | None = None  # steps; unset: 0, 1, 2, 3, 5, 7, 10, 20, … and the last
     log_every: Positive = 50
     seed: Seed = 1
     threads: Positive | None = None  # of each process; unset: torch's choice
     device: Literal["auto", "cpu", "cuda"] = "auto"  # auto: a GPU if there is one
-    precision: Literal["float32", "bf16", "fp16"] = (
-        "float32"  # of the forward and the backward pass; weights stay float32
-    )
+    precision: Literal["float32", "bf16", "fp16"] = "float32"  # of both passes; the weights stay float32
 
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
@@ -263,7 +265,7 @@ class TrainConfig(Section):
         if self.weight_decay and not OPTIMIZERS[self.optimizer].decays:
             raise SettingError(
                 f"weight_decay cannot go with optimizer = '{self.optimizer}'",
-                fix="set optimizer = 'adamw', which decays properly",
+                fix="set optimizer = 'adamw', which has a weight decay",
             )
         if self.r_drop_after and not self.r_drop:
             raise SettingError(f"r_drop_after = {self.r_drop_after} needs r_drop", fix="for example r_drop = 5.0")
@@ -271,7 +273,7 @@ class TrainConfig(Section):
             raise SettingError("use = 'ema' needs ema", fix="for example ema = 0.999, or use = 'average'")
         if self.use == "average" and self.average > self.keep_checkpoints:
             raise SettingError(
-                f"average = {self.average} needs as many checkpoints, but keep_checkpoints = {self.keep_checkpoints}",
+                f"average = {self.average} needs that many checkpoints, but keep_checkpoints = {self.keep_checkpoints}",
                 fix=f"set keep_checkpoints = {self.average} or more",
             )
         return self
@@ -289,11 +291,11 @@ class DecodeConfig(Section):
     top_beams: Positive = 1
     alpha: Annotated[float, Field(ge=0, le=10)] = 1.0  # the length penalty's exponent
     penalty: Literal["length", "gnmt"] = "length"
-    max_extra: Count = 50  # how many tokens longer than its source a translation may be
+    max_extra: Count = 50  # how many tokens a translation may be longer than its source
     sample: bool = False  # draw instead of search
     temperature: Annotated[float, Field(ge=0.01, le=100)] = 1.0
-    top_k: Count = 0  # draw from the k best only; 0: from all
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # draw from the smallest set with this probability
+    top_k: Count = 0  # draw from the k most likely words; 0: from all
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # draw from the smallest set of words with this total probability
     seed: Seed = 1
 
     @model_validator(mode="after")
@@ -326,7 +328,7 @@ class Config(Section):
         ):
             raise SettingError(
                 f"train.r_drop = {self.train.r_drop} cannot go with model.dropout = 0",
-                fix="it compares two looks that dropout makes different: set model.dropout, or train.r_drop = 0",
+                fix="it compares two passes that dropout makes different: set model.dropout, or train.r_drop = 0",
             )
         if self.train.subword_dropout and not VOCABULARIES[self.data.vocabulary].has_merges:
             raise SettingError(

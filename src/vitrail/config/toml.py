@@ -1,4 +1,4 @@
-"""Settings from TOML and to TOML, and what is said about a file that is not right."""
+"""Settings from TOML and to TOML, and the errors about a wrong file."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ FORMAT = 1
 def load_config(
     path: Path | None, *, given: Mapping[str, object] | None = None, overrides: Iterable[str] = ()
 ) -> Config:
-    """The settings in a TOML file (none: the defaults), with values given by `section.key` on top.
+    """Read the settings in a TOML file, or the defaults if there is no path.
 
-    `overrides` are the same as text, `section.key=value`, read as TOML, and have the last word.
+    `given` values, by `section.key`, replace those of the file. `overrides` are text like `section.key=value`, with a
+    TOML value, and take precedence over both.
     """
     table = read_toml(path) if path is not None else {}
     where = str(path) if path is not None else "the command line"
-    changed: dict[str, str] = {}  # which change a key came from
+    changed: dict[str, str] = {}  # from a key to the override that set it
     for key, value in (given or {}).items():
         _put(table, key, value)
     for change in overrides:
         key, sign, text = change.partition("=")
         if not sign or key.count(".") != 1:
             raise ConfigError(
-                f"cannot read the change '{change}'", where="--set", fix="write it as section.key=value, train.seed=2"
+                f"cannot read the change '{change}'",
+                where="--set",
+                fix="write section.key=value, for example train.seed=2",
             )
         _put(table, key.strip(), _value(text.strip()))
         changed[key.strip()] = f"--set {change}"
@@ -42,7 +45,7 @@ def load_config(
 
 
 def parse_config(table: dict[str, Any], *, where: str, changed: Mapping[str, str] | None = None) -> Config:
-    """Settings from a table read out of `where`; those that were changed since came from elsewhere."""
+    """Settings from a table that was read from `where`; `changed` says where else a `section.key` came from."""
     written_by = table.get("vitrail")
     if isinstance(written_by, dict):
         if not isinstance(written_by.get("format"), int) or written_by["format"] > FORMAT:
@@ -59,13 +62,13 @@ def parse_config(table: dict[str, Any], *, where: str, changed: Mapping[str, str
 
 
 def dump_config(config: Config, *, version: str) -> str:
-    """Every setting, defaults written out, with the version that wrote them."""
+    """All settings as TOML, including defaults, with the version that wrote them."""
     written_by = {"vitrail": {"version": version, "format": FORMAT}}
     return tomli_w.dumps({**written_by, **config.model_dump(mode="json", exclude_none=True)})
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a table."""
+    """Read a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -87,7 +90,7 @@ def _put(table: dict[str, Any], key: str, value: object) -> None:
 
 
 def _value(text: str) -> Any:
-    """A value as TOML would read it; bare words are strings, so that nobody has to quote twice in a shell."""
+    """A value as TOML reads it. A bare word is a string, so that it needs no quotes inside a shell's quotes."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
