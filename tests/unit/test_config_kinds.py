@@ -1,6 +1,9 @@
 """The tables of kinds: a name in a table is a setting's value, the parts of the program have the same names, and what a
 table says of a kind is true of the part."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -30,6 +33,7 @@ from vitrail.train import optimizer, schedule
 
 SOURCE = torch.tensor([[4, 9, 7, 5, 3], [8, 6, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 6, 7], [2, 8, 0, 0]])
+RECIPE = Path(__file__).parents[2] / "recipes" / "recipe.toml"
 TABLES = {
     "model.preset": PRESETS,
     "model.norm": NORMS,
@@ -59,6 +63,15 @@ def test_what_is_no_name_at_all_is_refused_too(setting, value):
     with pytest.raises(ConfigError) as caught:
         load_config(None, overrides=[f"{setting}={value}"])
     assert caught.value.fix == "recipes/recipe.toml explains every key, with its default"
+
+
+@pytest.mark.parametrize("setting", TABLES)
+def test_the_commented_recipe_names_every_kind(setting):
+    _, section, rest = RECIPE.read_text(encoding="utf-8").partition(f"[{setting.partition('.')[0]}]\n")
+    explained = re.search(rf"^{setting.partition('.')[2]} = .*(\n +#.*)*", rest, re.MULTILINE)
+    assert section and explained
+    missing = [name for name in TABLES[setting] if not re.search(rf"(?<![\w-]){name}(?![\w-])", explained[0])]
+    assert not missing
 
 
 def test_the_parts_have_the_names_of_the_tables():
