@@ -11,24 +11,23 @@ import argparse
 import json
 import tempfile
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from vitrail.cli.demo import demo_config
-from vitrail.config import Config, ModelConfig
+from vitrail.config import POSITIONS, Config
 from vitrail.data.phrasebook import LONGEST, Example, held_out, longer
 from vitrail.evaluate import bleu, exact_share
 from vitrail.text.words import split_words
 from vitrail.train import train
 from vitrail.translator import Translator, load
 
-KINDS = get_args(ModelConfig.model_fields["positions"].annotation)
 SENTENCES = 1000  # of known lengths, and as many longer ones
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, help="unset: as many as the demo takes")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--kinds", nargs="+", choices=POSITIONS, default=list(POSITIONS))
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args()
     known = list(held_out(SENTENCES, seed=0))

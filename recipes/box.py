@@ -141,7 +141,8 @@ def measure_packing(whole: Translator, packed: Translator, prepared: Prepared) -
         reports = [measure(texts, data.references, resamples=0) for texts in (before, after)]
         same = sum(one == other for one, other in zip(before, after, strict=True)) / len(before)
         found.append({"to": data.to, "lines": len(before), "same": same, "reports": reports})
-        print(f"into {data.to}: BLEU {reports[0].bleu.score:.2f}, packed {reports[1].bleu.score:.2f}", file=sys.stderr)
+        whole_bleu, packed_bleu = (report["bleu"].score for report in reports)
+        print(f"into {data.to}: BLEU {whole_bleu:.2f}, packed {packed_bleu:.2f}", file=sys.stderr)
     return found
 
 
@@ -186,7 +187,7 @@ def _test_row(to: str | None, test: dict[str, Any]) -> str:
 
 
 def _cost_row(cost: dict[str, Any]) -> str:
-    scores = (f"{score:.2f}" for report in cost["reports"] for score in (report.bleu.score, report.chrf.score))
+    scores = (f"{score:.2f}" for report in cost["reports"] for score in (report["bleu"].score, report["chrf"].score))
     return f"| {_direction(cost['to'])} | {cost['lines']:,} | {' | '.join(scores)} | {cost['same']:.1%} |"
 
 

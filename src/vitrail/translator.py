@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 from pydantic import ValidationError
 
 from vitrail.box import model_path
-from vitrail.config import DecodeConfig
+from vitrail.config import DecodeConfig, setting_error
 from vitrail.errors import DataError, DecodeError, TextError, did_you_mean
 from vitrail.folder import ModelFolder
 from vitrail.text import Tokenizer, Tokenizers
@@ -356,10 +356,13 @@ def change_settings(config: DecodeConfig, changes: dict[str, Any]) -> DecodeConf
         return DecodeConfig.model_validate({**config.model_dump(), **changes})
     except ValidationError as error:
         first = error.errors()[0]
-        what, _, fix = str(first.get("ctx", {}).get("error", first["msg"])).partition("|")
+        refused = setting_error(first)
+        if refused is not None:
+            raise DecodeError(refused.what, where="the settings of the search", fix=refused.fix) from None
         name = ".".join(str(part) for part in first["loc"])
+        said = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
         raise DecodeError(
-            f"{name} = {changes[name]!r}: {what[:1].lower()}{what[1:]}" if name in changes else what,
+            f"{name} = {changes[name]!r}: {said}" if name in changes else said,
             where="the settings of the search",
-            fix=fix or f"the model's own is {getattr(config, name, None)!r}",
+            fix=f"the model's own is {getattr(config, name, None)!r}",
         ) from None

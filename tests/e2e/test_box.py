@@ -129,7 +129,7 @@ def test_what_is_in_the_box_is_the_run_with_a_card_that_is_true(finished, box, p
             for model in (whole, packed)
         )
         scores = [measure(texts, data.references, resamples=0) for texts in (before, after)]
-        row = " | ".join(f"{score:.2f}" for one in scores for score in (one.bleu.score, one.chrf.score))
+        row = " | ".join(f"{score:.2f}" for one in scores for score in (one["bleu"].score, one["chrf"].score))
         same = sum(one == other for one, other in zip(before, after, strict=True)) / len(before)
         assert f"| {len(before)} | {row} | {same:.1%} |" in card
     for fact in ("CC BY 2.0 FR", "tatoeba.org", "www.manythings.org/anki", *receipt["data"].values(), precision):

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from vitrail import __version__
-from vitrail.config import CorpusConfig, DataConfig
+from vitrail.config import VOCABULARIES, CorpusConfig, DataConfig
 from vitrail.data.corpora import Corpus, Pair
 from vitrail.data.filters import Reason, Tally, nothing_left, reason_in_lengths, reason_in_text
 from vitrail.data.prepared import (
@@ -229,7 +229,7 @@ def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple
 
 def _smaller(tokenizers: Tokenizers, config: DataConfig) -> list[str]:
     """A word about subword vocabularies that the corpus could not fill."""
-    if config.vocabulary == "word":
+    if VOCABULARIES[config.vocabulary].whole_words:
         return []
     sides = {"vocabulary": tokenizers.source}
     if not tokenizers.joint:

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from vitrail.config import VOCABULARIES
 from vitrail.errors import ConfigError
 from vitrail.text import Subwords, Tokenizer, Tokenizers
 from vitrail.text.merges import SPACE, Merges
@@ -49,7 +50,7 @@ class _Side:
     """One vocabulary's words and their ways. A word is the bytes of its ids: quick to cut, to look up and to join."""
 
     def __init__(self, tokenizer: Tokenizer, share: float, seed: int) -> None:
-        if not isinstance(tokenizer, Subwords) or tokenizer.kind != "bpe":
+        if not isinstance(tokenizer, Subwords) or not VOCABULARIES[tokenizer.kind].has_merges:
             raise ConfigError(
                 f"train.subword_dropout cannot go with a vocabulary of kind '{tokenizer.kind}'",
                 where="[train] subword_dropout",

@@ -34,7 +34,7 @@ MAY_CHANGE = {
 def check_same_run(stored: Config, given: Config, *, where: str) -> None:
     """Refuse to go on with settings that would change the run; name each of them, with both values."""
     may_change = set(MAY_CHANGE)
-    if stored.train.ends_at_nothing:
+    if stored.train.ends_at_zero:
         may_change -= {"train.max_steps"}  # where the rate ends: another end is another rate on the way
     old, new = _flat(stored), _flat(given)
     changed = [key for key in old if old[key] != new[key] and key not in may_change and not key.startswith("decode.")]

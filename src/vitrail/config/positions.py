@@ -1,0 +1,68 @@
+"""The kinds of positions: what each one does, and what it cannot go with.
+
+This is the one list of their names. `model/` computes each of them, under the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vitrail.config.checks import SettingError
+
+if TYPE_CHECKING:
+    from vitrail.config.sections import ModelConfig
+
+
+def _needs_even_d_model(model: ModelConfig) -> None:
+    if model.d_model % 2:
+        raise SettingError(
+            f"positions = '{model.positions}' cannot go with d_model = {model.d_model}",
+            fix="sines and cosines come in pairs: choose an even d_model",
+        )
+
+
+def _needs_even_d_model_of_4(model: ModelConfig) -> None:
+    _needs_even_d_model(model)
+    if model.d_model < 4:
+        raise SettingError(
+            f"positions = '{model.positions}' cannot go with d_model = {model.d_model}",
+            fix="its frequencies are spread over d_model/2 - 1 steps: choose d_model of 4 or more",
+        )
+
+
+def _needs_even_d_k(model: ModelConfig) -> None:
+    if model.d_k % 2:
+        raise SettingError(
+            f"positions = '{model.positions}' cannot go with d_k = {model.d_k}",
+            fix="a rotation turns pairs of numbers: choose an even d_k",
+        )
+
+
+def _goes_with_any_model(model: ModelConfig) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class PositionKind:
+    """What the rest of the program needs to know about one kind of position."""
+
+    name: str
+    added: bool = False  # True: vectors are added to the embeddings. False: it acts inside self-attention
+    has_limit: bool = False  # there are `max_positions` positions and no more
+    keeps_weights: bool = False  # training keeps the attention weights for the backward pass, which takes memory
+    check: Callable[[ModelConfig], None] = _goes_with_any_model  # raises SettingError for a model it cannot go with
+
+
+POSITIONS: dict[str, PositionKind] = {
+    kind.name: kind
+    for kind in (
+        PositionKind("sinusoidal", added=True, check=_needs_even_d_model),
+        PositionKind("sinusoidal-concat", added=True, check=_needs_even_d_model_of_4),
+        PositionKind("sinusoidal-halves", added=True, check=_needs_even_d_model),
+        PositionKind("learned", added=True, has_limit=True),
+        PositionKind("relative", keeps_weights=True),
+        PositionKind("rope", check=_needs_even_d_k),
+    )
+}
