@@ -27,7 +27,6 @@ from vitrail.model import Transformer  # noqa: E402
 from vitrail.train.device import make_scaler  # noqa: E402
 from vitrail.train.gradients import Gradients  # noqa: E402
 from vitrail.train.learner import Learner  # noqa: E402
-from vitrail.train.objective import Objective  # noqa: E402
 from vitrail.train.optimizer import make_optimizer, set_rate  # noqa: E402
 from vitrail.train.peers import ALONE  # noqa: E402
 
@@ -82,8 +81,7 @@ class Learning:
         self.optimizer = make_optimizer(model, train)
         set_rate(self.optimizer, RATE)
         learner = Learner(model, self.optimizer, make_scaler(cpu, precision), average=None, device=cpu)
-        objective = Objective(model, smoothing=train.label_smoothing)
-        self.gradients = Gradients(objective, learner, ALONE, precision=precision)
+        self.gradients = Gradients(learner, ALONE, precision=precision, smoothing=train.label_smoothing)
         assert train.batch_tokens != "auto"
         stream = BatchStream(prepared.train, prepared.weights, batch_tokens=train.batch_tokens, seed=train.seed)
         self.batches: Iterator[tuple[Position, Batch]] = stream.from_position(Position())

@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from vitrail.config import DecodeConfig, ModelConfig
+from vitrail.config import POSITIONS, DecodeConfig, ModelConfig
 from vitrail.decode import batches, score, search, search_all
 from vitrail.model import Transformer
 from vitrail.text.special import BOS, EOS
 
 VOCABULARY = 14
 FORBIDDEN = (0, 1, 2, 4)
-POSITIONS = ("sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope")
 
 
 @remember

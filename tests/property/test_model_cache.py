@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from vitrail.config import POSITIONS
 from vitrail.model import Cache, Transformer
 
 pytestmark = pytest.mark.usefixtures("true_suffixes")
 
 Build = Callable[..., Transformer]
-KINDS = ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"]
+KINDS = list(POSITIONS)
 
 
 def source_rows(lengths: list[int]) -> Tensor:

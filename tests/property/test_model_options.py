@@ -10,19 +10,20 @@ import pytest
 import torch
 from torch import Tensor
 
+from vitrail.config import ACTIVATIONS, NORMS, POSITIONS, TIES
 from vitrail.model import Tap, Transformer
 
 Build = Callable[..., Transformer]
 OPTIONS: dict[str, list[Any]] = {
-    "positions": ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"],
-    "norm": ["post", "pre"],
+    "positions": list(POSITIONS),
+    "norm": list(NORMS),
     "kv_heads": [4, 2, 1],
     "d_k": [6, 10],  # d_model / heads, and not
-    "activation": ["relu", "gelu", "silu"],
+    "activation": list(ACTIVATIONS),
     "bias": [True, False],
     "output_bias": [False, True],
     "embedding_scale": [True, False],
-    "tie_embeddings": ["all", "target", "none"],
+    "tie_embeddings": list(TIES),
     "encoder_layers": [1, 2],
     "decoder_layers": [1, 3],
     "dropout": [0.0, 0.3],

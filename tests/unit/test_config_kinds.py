@@ -27,7 +27,7 @@ from vitrail.config import (
 )
 from vitrail.data.subword_dropout import SubwordDropout
 from vitrail.errors import ConfigError
-from vitrail.model import Tap, Transformer, feed_forward
+from vitrail.model import Tap, Transformer, add_norm, embedding, feed_forward, positions
 from vitrail.text import TOKENIZER_KINDS, Tokenizers
 from vitrail.train import optimizer, schedule
 
@@ -78,8 +78,10 @@ def test_the_parts_have_the_names_of_the_tables():
     assert schedule.SCHEDULES.keys() == SCHEDULES.keys()
     assert optimizer.OPTIMIZERS.keys() == OPTIMIZERS.keys()
     assert TOKENIZER_KINDS.keys() == VOCABULARIES.keys()
-    known = vars(feed_forward)
-    assert tuple(known.get("ACTIVATIONS") or known["_ACTIVATIONS"]) == ACTIVATIONS
+    assert tuple(feed_forward.ACTIVATIONS) == ACTIVATIONS
+    assert tuple(add_norm.ORDERS) == NORMS
+    assert embedding.TABLES.keys() == TIES.keys()
+    assert positions.KINDS.keys() == POSITIONS.keys()
 
 
 def test_every_norm_is_another_model(small_model):

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from vitrail.config import POSITIONS
 from vitrail.errors import VitrailError
 from vitrail.model import Tap, Transformer, attentions, without_heads
 
@@ -18,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("true_suffixes")
 Build = Callable[..., Transformer]
 SOURCE = torch.tensor([[4, 9, 7, 5, 3], [8, 6, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 6, 7], [2, 8, 9, 4]])
-POSITIONS = ["sinusoidal", "learned", "relative", "rope"]
 PLACES = ["encoder.1.self_attention", "decoder.0.self_attention", "decoder.1.cross_attention"]
 
 

@@ -12,6 +12,7 @@ from test_train_settings import checkpoint, desk, events  # noqa: F401  (desk is
 
 from vitrail.config import Config, ModelConfig, load_config
 from vitrail.errors import ConfigError, TrainingError
+from vitrail.fast import Masks, Twin
 from vitrail.folder import ModelFolder
 from vitrail.model import Transformer
 from vitrail.train import budget, train
@@ -101,10 +102,12 @@ def test_files_that_a_container_only_holds_for_next_time_count_as_free(monkeypat
     ids=str,
 )
 @pytest.mark.parametrize("length", [2, 8, 30])
-def test_a_token_keeps_no_more_than_the_formula_says(options, length):
+@pytest.mark.parametrize("one_core", [True, False])
+def test_a_token_keeps_no_more_than_the_formula_says(options, length, one_core):
     """What autograd holds for the way back, each block of memory counted once, against the formula."""
     config, rows = ModelConfig(**options), 240 // length
     model = Transformer(config, 50, 50).train()
+    body = Twin(model, Masks(1), one_core=one_core).train()
     weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     held = {}
 
@@ -116,7 +119,7 @@ def test_a_token_keeps_no_more_than_the_formula_says(options, length):
 
     ids = torch.randint(5, 50, (rows, length))
     with torch.autograd.graph.saved_tensors_hooks(hold, lambda tensor: tensor):
-        Objective(model, smoothing=0.1)(ids, ids)
+        Objective(body, smoothing=0.1)(ids, ids)
     kept = sum(storage.nbytes() for storage in held.values())
     assert kept <= rows * length * budget._kept(config, longest=length) * budget.NUMBER
 

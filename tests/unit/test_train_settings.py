@@ -14,14 +14,15 @@ from vitrail.config import Config, load_config
 from vitrail.data import BatchStream, Position, Prepared, prepare
 from vitrail.data.phrasebook import training_pairs
 from vitrail.errors import ConfigError, FolderError
+from vitrail.fast import Masks, Twin
 from vitrail.folder import ModelFolder
-from vitrail.model import numpy_multiplies
 from vitrail.storage import checksum
 from vitrail.train import average_checkpoints, train
 from vitrail.train.checkpoint import average_weights
 from vitrail.train.events import Silence
 from vitrail.train.objective import Objective
 from vitrail.train.optimizer import set_rate
+from vitrail.train.side_by_side import draw_seed
 from vitrail.train.validation import Found, Validator
 
 SMALL = {
@@ -80,9 +81,10 @@ def test_r_drop_is_the_loss_that_is_learnt_from(desk):
     model = folder.new_model().train()
     stream = BatchStream(prepared.train, prepared.weights, batch_tokens=200, seed=folder.config.train.seed)
     ((_, batch),) = islice(stream.from_position(Position()), 1)
-    objective = Objective(model, smoothing=0.1, r_drop=4.0)
-    with numpy_multiplies(torch.get_num_threads() == 1):  # packed or not, and so the same masks
-        wanted = objective(torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)).item()
+    # Packed if the run's were, with the seed that it drew: so the masks are the same.
+    twin = Twin(model, Masks(draw_seed()), one_core=torch.get_num_threads() == 1)
+    ids = torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)
+    wanted = Objective(twin, smoothing=0.1)(*ids, 4.0).item()
     assert events(run, "step")[0]["loss"] == pytest.approx(wanted / batch.target_tokens, rel=1e-6)
 
 

@@ -21,7 +21,6 @@ from vitrail.cli.recipe import (
     read_recipe,
 )
 from vitrail.config import Config
-from vitrail.processor import choose_kernels
 
 
 def train(
@@ -46,8 +45,6 @@ def train(
 
 def run(config: Config, out: Path) -> None:
     """Train with progress on the screen; end with how to go on or what to do next."""
-    if config.train.precision == "float32":
-        choose_kernels()  # before numpy is imported
     from vitrail.cli.progress import TrainingProgress
     from vitrail.train import HeardError, keep_memory
     from vitrail.train import train as start_or_go_on

@@ -51,18 +51,22 @@ class PositionKind:
     name: str
     added: bool = False  # True: vectors are added to the embeddings. False: it acts inside self-attention
     has_limit: bool = False  # there are `max_positions` positions and no more
+    packs: bool = False  # sentences can be packed in training: attention is equation (1) and nothing else
     keeps_weights: bool = False  # training keeps the attention weights for the backward pass, which takes memory
+    taps: tuple[str, ...] = ()  # what a listener hears in self-attention besides the usual names
     check: Callable[[ModelConfig], None] = _goes_with_any_model  # raises SettingError for a model it cannot go with
 
 
 POSITIONS: dict[str, PositionKind] = {
     kind.name: kind
     for kind in (
-        PositionKind("sinusoidal", added=True, check=_needs_even_d_model),
-        PositionKind("sinusoidal-concat", added=True, check=_needs_even_d_model_of_4),
-        PositionKind("sinusoidal-halves", added=True, check=_needs_even_d_model),
-        PositionKind("learned", added=True, has_limit=True),
-        PositionKind("relative", keeps_weights=True),
-        PositionKind("rope", check=_needs_even_d_k),
+        PositionKind("sinusoidal", added=True, packs=True, check=_needs_even_d_model),
+        PositionKind("sinusoidal-concat", added=True, packs=True, check=_needs_even_d_model_of_4),
+        PositionKind("sinusoidal-halves", added=True, packs=True, check=_needs_even_d_model),
+        PositionKind("learned", added=True, packs=True, has_limit=True),
+        PositionKind(
+            "relative", keeps_weights=True, taps=("scores_content", "scores_position", "z_content", "z_position")
+        ),
+        PositionKind("rope", taps=("q_rotated", "k_rotated"), check=_needs_even_d_k),
     )
 }

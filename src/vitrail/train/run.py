@@ -250,9 +250,10 @@ def _refuse_unmeasured(config: Config, prepared: Prepared) -> None:
 def _refuse_long_rows(config: Config, prepared: Prepared) -> None:
     """Data that others prepared may have rows that learned positions have no room for."""
     longest = max(int(shard.index[side].max()) for shard in prepared.train for side in ("source", "target"))
-    if config.model.positions == "learned" and longest > config.model.max_positions:
+    limit = config.model.position_limit
+    if limit is not None and longest > limit:
         raise ConfigError(
-            f"the prepared data has a row of {longest} tokens, but model.max_positions = {config.model.max_positions}",
+            f"the prepared data has a row of {longest} tokens, but model.max_positions = {limit}",
             where=str(prepared.path),
             fix=f"set model.max_positions = {longest} or more, or prepare the data with a smaller data.max_length",
         )
