@@ -130,11 +130,11 @@ WRONG = {
     "an empty file": (lambda p: p.train(source=p.new("empty")), ["the file is empty", "empty"]),
     "a line too few": (
         lambda p: p.train(source=p.new("short", without_line(p.source, 300))),
-        ["499 lines", "500", "seem to part near line"],
+        ["499 lines", "500", "seem to diverge near line"],
     ),
     "a test set with a line too few": (
         lambda p: evaluate(p, reference=p.new("short", without_line(p.target, 300))),
-        ["500 lines", "499", "seem to part near line"],
+        ["500 lines", "499", "seem to diverge near line"],
     ),
     "no test set": (lambda p: ["evaluate", p.words], ["no test set", "--source and --reference, or --pairs"]),
     "half a test set": (lambda p: ["evaluate", p.model, "--source", p.source], ["half a test set", "--reference"]),
@@ -190,7 +190,7 @@ WRONG = {
     ),
     "a place to prepare in that is taken": (
         lambda p: (p.new("notes.txt"), ["prepare", "--out", p.folder, *p.train()[1:5]])[1],
-        ["no manifest.json", "choose another place"],
+        ["no manifest.json", "choose another folder"],
     ),
     "an average over something": (lambda p: ["average", p.model, "--out", p.folder], ["something here already"]),
     "output into a folder": (

@@ -302,7 +302,7 @@ def test_rows_that_subword_dropout_makes_too_long_for_learned_positions_stay_pla
 def test_subword_dropout_on_prepared_words_is_refused_by_name(desk):
     config = desk.config(data__vocabulary="word")
     prepare(config.data, desk.folder / "words", seed=1)
-    with pytest.raises(ConfigError, match=r"train\.subword_dropout cannot go with a vocabulary of kind 'word'"):
+    with pytest.raises(ConfigError, match=r"train\.subword_dropout cannot be combined with a vocabulary of kind"):
         desk.run("run", data__prepared=str(desk.folder / "words"), train__subword_dropout=0.1)
 
 
