@@ -90,8 +90,8 @@ def test_an_empty_translation_is_one():
         ([5, EOS], "id 3, which no translation may contain"),
         ([BOS], "id 2, which no translation may contain"),
         ([5, 4], "id 4, which no translation may contain"),
-        ([7], "id 7, but there are only 7"),
-        ([-1], "id -1, but there are only 7"),
+        ([7], "id 7, but the vocabulary has only 7 ids"),
+        ([-1], "id -1, but the vocabulary has only 7 ids"),
         ([5] * 53, "53 tokens, but the translation may have at most 52"),
     ],
 )
