@@ -461,7 +461,7 @@ def test_a_full_disk_costs_nothing_and_the_same_command_goes_on(place):
     full = vitrail(*run, check=False, preexec_fn=limit)
     assert full.returncode == 2, full.stderr
     what, where, fix = _parts(full.stderr)
-    assert "nothing that was complete has been touched" in what
+    assert "files that were complete are unchanged" in what
     assert "step-000012" in where
     assert "run the same command again" in fix
     assert "Traceback" not in full.stderr

@@ -99,7 +99,7 @@ def test_weights_of_another_shape_are_refused_even_with_a_manifest_that_admits_t
     one, other = make_folder(tmp_path / "one"), make_folder(tmp_path / "other", words="a b c d e f g")
     shutil.copy(other.path / "model.safetensors", one.path / "model.safetensors")
     one.write_config(one.config)  # writes a fresh manifest
-    assert "the settings and the vocabulary make it" in refusal(one.path)
+    assert "the settings and the vocabulary require" in refusal(one.path)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}', '{"format": "x", "version": "1", "files": {}}'])
