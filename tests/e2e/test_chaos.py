@@ -236,7 +236,7 @@ def test_a_disk_that_is_full_or_read_only_costs_nothing(settings, untouched, sma
     assert files(out) == before
     remount(small_disk, "rw")
     done = command(*typed(settings, out))
-    assert "going on from step" in done.stderr
+    assert "resuming from step" in done.stderr
     assert_same_run(untouched(100), out)
 
 

@@ -319,7 +319,7 @@ def test_a_run_from_a_recipe_ends_says_so_again_and_goes_on_when_asked_to(corpus
     assert "finished at step 3" in again.stdout
     assert (out / "model.safetensors").read_bytes() == before
     further = train(5)
-    assert "going on from step 3" in further.stderr
+    assert "resuming from step 3" in further.stderr
     assert "finished at step 5" in further.stdout
 
 

@@ -42,16 +42,16 @@ def test_a_second_training_is_refused_and_touches_nothing(running, run_command, 
     for typed in (run_command(out), run_command(out, "train.seed=2"), ["average", out]):
         second = command(*typed, check=False)
         assert second.returncode == 2
-        assert "another training is writing here" in second.stderr
+        assert "another training is writing to this folder" in second.stderr
         assert f"at {out}" in second.stderr
-        assert "wait for it, or choose another --out" in second.stderr
+        assert "wait for it to finish, or choose another --out" in second.stderr
     assert files(out) == before
 
     process.kill()
     process.wait()
     assert (out / LOCK).exists(), "a process that is killed removes nothing"
     over = command(*run_command(out, "train.max_steps=1"))  # it has done more than that already
-    assert "going on from step" in over.stderr and "finished at step" in over.stdout
+    assert "resuming from step" in over.stderr and "finished at step" in over.stdout
     command("average", out)
     assert not (out / LOCK).exists()
 

@@ -70,7 +70,7 @@ def test_stopped_by_a_signal_it_saves_says_how_to_go_on_and_is_the_same_run(run_
     process = start(run_command(out))
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert "going on from step" in errors
+    assert "resuming from step" in errors
     assert_same_run(trained, out)
 
 

@@ -164,11 +164,11 @@ def test_one_is_killed_the_others_say_so_and_resumed_it_is_the_same_run(typed, u
             continue
         assert codes[rank] == 2
         assert "Traceback" not in said[rank]
-        assert f"another of the run's {count} processes is gone" in said[rank]
+        assert f"another of the run's {count} processes died" in said[rank]
         assert f"at {out}" in said[rank] and "run the same command again" in said[rank]
     for checkpoint in (out / "checkpoints").glob("step-*"):
         check_checkpoint(checkpoint)
-    assert "going on from step 6" in finish(Together(count, typed(out), tmp_path / "said"))
+    assert "resuming from step 6" in finish(Together(count, typed(out), tmp_path / "said"))
     assert_same_run(untouched(count), out)
 
 
@@ -195,7 +195,7 @@ def test_going_on_with_another_number_of_processes_is_said(typed, tmp_path):
     out = tmp_path / "run"
     finish(Together(2, typed(out, train__max_steps=6), tmp_path / "said"))
     said = command(*typed(out, train__max_steps=8)).stderr
-    assert "the run began with 2 processes and goes on with 1: it will be as good, but not the same to the last" in said
+    assert "the run started with 2 processes and resumes with 1: equally good, but not identical to the last" in said
 
 
 # one voice
@@ -259,5 +259,5 @@ def test_torchrun_brings_back_one_that_died(typed, untouched, tmp_path):
     os.kill(int(workers[-1]), signal.SIGKILL)
     said, _ = process.communicate()
     assert process.returncode == 0, said
-    assert "going on from step" in said and "finished at step 24" in said
+    assert "resuming from step" in said and "finished at step 24" in said
     assert_same_run(untouched(2), out)

@@ -44,7 +44,7 @@ def test_the_users_own_sentences_with_and_without_a_reference(small_translator):
     with pytest.raises(TrainingError, match="several languages"):
         sentences(parse_config({"train": {"probe_sentences": ["w1"]}}, where="here").train, small_translator())
     for own in ({"source": "w1 nonsense", "to": "en"}, {"source": "w1", "reference": "nonsense", "to": "en"}):
-        with pytest.raises(TrainingError, match="does not have 'nonsense'"):
+        with pytest.raises(TrainingError, match="'nonsense' is not in the vocabulary"):
             sentences(parse_config({"train": {"probe_sentences": [own]}}, where="here").train, small_translator())
     with pytest.raises(ConfigError, match="'source' is"):
         parse_config({"train": {"probe_sentences": [{"sauce": "w1"}]}}, where="here")
