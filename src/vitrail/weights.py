@@ -26,7 +26,7 @@ def pack(tensors: dict[str, Tensor], precision: Precision) -> dict[str, Tensor]:
     packed: dict[str, Tensor] = {}
     for name, value in tensors.items():
         if precision == "int8" and value.dim() == 2:
-            packed[name], packed[name + SCALE] = _whole_numbers(value.float())
+            packed[name], packed[name + SCALE] = _quantised(value.float())
         else:
             packed[name] = value.half() if precision == "float16" else value.float()
     for name, value in packed.items():
@@ -80,7 +80,7 @@ def stored_precision(path: Path) -> Precision:
     return "int8" if "I8" in kinds else "float16" if "F16" in kinds else "float32"
 
 
-def _whole_numbers(matrix: Tensor) -> tuple[Tensor, Tensor]:
+def _quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """A matrix as integers, and the scale of each row. The error is at most half a scale."""
     import torch
 

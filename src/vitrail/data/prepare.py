@@ -108,8 +108,8 @@ class _Work:
         kept_sets = write_validation(folder / VALIDATION, sets)
         for file in [folder / VALIDATION, *sorted((folder / TOKENIZER).iterdir())]:
             files[file.relative_to(folder).as_posix()] = describe_file(file)
-        told = encoder.tally.report(found.pairs, [*_smaller(tokenizers, self.config), *notes])
-        return {"shards": shards, "validation": kept_sets, "report": told.to_json(), "files": files}
+        report = encoder.tally.report(found.pairs, [*_notes_on_size(tokenizers, self.config), *notes])
+        return {"shards": shards, "validation": kept_sets, "report": report.to_json(), "files": files}
 
     def _learn(self, sample: list[tuple[str, str]]) -> Tokenizers:
         self.report("learning the vocabulary", 0, None)
@@ -227,7 +227,7 @@ def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple
     return languages
 
 
-def _smaller(tokenizers: Tokenizers, config: DataConfig) -> list[str]:
+def _notes_on_size(tokenizers: Tokenizers, config: DataConfig) -> list[str]:
     """A note for each subword vocabulary that is smaller than requested."""
     if config.vocabulary == "word":
         return []

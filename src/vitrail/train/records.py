@@ -92,7 +92,7 @@ class Records:
         state = self._save(state, origin=origin)
         if reason != "interrupted":
             # After the checkpoint, which must not include it: if the run is extended, it does not end here.
-            self._ready_to_look()
+            self._update_judged()
             self.probes.look(self.translator, state.step)
         return state
 
@@ -123,8 +123,8 @@ class Records:
         return replace(state, loss_sum=0.0, loss_tokens=0)
 
     def _validate(self, state: RunState, *, origin: str) -> RunState:
-        self._refuse_broken_weights(state, origin)
-        self._ready_to_look()
+        self._refuse_bad_weights(state, origin)
+        self._update_judged()
         with self.pace.counted("validation"):
             found = self.validator.look(self.judged, self.folder.tokenizers)
         if found is None:
@@ -140,10 +140,10 @@ class Records:
         if is_best:
             state = self._save(state, origin=origin)
         self.listener.validated(Validated(state.step, found.loss, found.bleu, is_best, found.samples))
-        self._warn_of_much_looking()
+        self._warn_of_slow_validation()
         return state
 
-    def _warn_of_much_looking(self) -> None:
+    def _warn_of_slow_validation(self) -> None:
         share = self.pace.share("validation")
         if share > MUCH and not self.warned:
             self.warned = True
@@ -154,11 +154,11 @@ class Records:
 
     def _probe(self, state: RunState, *, origin: str) -> None:
         if self.probes.is_due(state.step):
-            self._refuse_broken_weights(state, origin)
-            self._ready_to_look()
+            self._refuse_bad_weights(state, origin)
+            self._update_judged()
             self.probes.look(self.translator, state.step)
 
-    def _ready_to_look(self) -> None:
+    def _update_judged(self) -> None:
         if self.judged is not self.used:
             self.judged.load_state_dict(self.used.state_dict())
         self.judged.eval()
@@ -186,7 +186,7 @@ class Records:
 
     def _save_checkpoint(self, state: RunState, *, origin: str) -> RunState:
         """Write a checkpoint, unless it exists already."""
-        self._refuse_broken_weights(state, origin)
+        self._refuse_bad_weights(state, origin)
         if state.step not in list_steps(self.folder.path):
             state = replace(state, log_bytes=self.log.size(), probe_bytes=self.probes.size())
             save_checkpoint(self.folder.path, self.learner, state)
@@ -218,7 +218,7 @@ class Records:
         most = self.config.checkpoint_minutes * 60
         return self.pace.unsaved_seconds + min(self.pace.longest_step, most / 2) >= most
 
-    def _refuse_broken_weights(self, state: RunState, origin: str) -> None:
+    def _refuse_bad_weights(self, state: RunState, origin: str) -> None:
         """Never save weights that are not finite."""
         broken = self.learner.broken_weight()
         if broken is not None:

@@ -66,7 +66,7 @@ def _open(
     if _holds_a_run(out):
         return _reopen(config, out, listener)
     prepared = _prepare(config, out, listener)
-    _refuse_unmeasured(config, prepared)
+    _refuse_missing_validation(config, prepared)
     rise, fall, end = config.train.warmup_steps, config.train.fall_steps, config.train.max_steps
     if rise >= end:
         listener.note(
@@ -134,8 +134,8 @@ def _trainer(
         _refuse_other_data(state, prepared)
         if peers.leads:
             listener.note(f"resuming from step {state.step:,}")
-            _tell_what_changed(state, began, listener)
-        state = _as_it_goes_on(state, began)
+            _note_changes(state, began, listener)
+        state = _updated(state, began)
     records = None
     if peers.leads:
         log = Log(folder.path / LOG, keep_bytes=state.log_bytes, after_step=state.step)
@@ -147,7 +147,7 @@ def _trainer(
     return Trainer(folder, prepared, learner=learner, state=state, records=records, peers=peers)
 
 
-def _tell_what_changed(before: RunState, now: RunState, listener: Listener) -> None:
+def _note_changes(before: RunState, now: RunState, listener: Listener) -> None:
     """Note changes that affect the results, if only in their last bits."""
     changes = [
         (f"{before.threads} threads", f"{now.threads}", before.threads != now.threads),
@@ -160,18 +160,18 @@ def _tell_what_changed(before: RunState, now: RunState, listener: Listener) -> N
                 f"the run started with {had} and resumes with {has}: equally good, but not identical to the last bit"
             )
 
-    if _is_judged_otherwise(before, now):
+    if _is_judged_differently(before, now):
         listener.note("the validation loss is no longer measured as before: the best one so far is discarded")
 
 
-def _as_it_goes_on(before: RunState, now: RunState) -> RunState:
+def _updated(before: RunState, now: RunState) -> RunState:
     """The state, updated for this machine and data. A best loss that cannot be compared is discarded."""
-    if _is_judged_otherwise(before, now):
+    if _is_judged_differently(before, now):
         before = replace(before, best_loss=None, best_step=None, stale=0)
     return replace(before, threads=now.threads, processes=now.processes, device=now.device, judged=now.judged)
 
 
-def _is_judged_otherwise(before: RunState, now: RunState) -> bool:
+def _is_judged_differently(before: RunState, now: RunState) -> bool:
     return before.judged not in ("", now.judged)  # "": written by a version that did not record it
 
 
@@ -194,7 +194,7 @@ def _reopen(config: Config, out: Path, listener: Listener) -> tuple[ModelFolder,
     prepared.check()
     for name in prepared.changed_files():
         listener.note(f"{name} has a different size or date now: the run continues with the data read before")
-    _refuse_unmeasured(config, prepared)
+    _refuse_missing_validation(config, prepared)
     if folder.config != config:
         folder.write_config(config)
     return replace(folder, config=config), prepared
@@ -234,7 +234,7 @@ def _holds_a_run(out: Path) -> bool:
     return (out / MANIFEST).exists() and ((out / WEIGHTS).exists() or bool(list_steps(out)))
 
 
-def _refuse_unmeasured(config: Config, prepared: Prepared) -> None:
+def _refuse_missing_validation(config: Config, prepared: Prepared) -> None:
     """Refuse settings that depend on the validation loss if there is no validation data."""
     needing = [
         name for name, needs in (("patience", config.train.patience), ("use", config.train.use == "best")) if needs
