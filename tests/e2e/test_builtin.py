@@ -14,7 +14,7 @@ from vitrail.weights import pack
 
 @pytest.fixture
 def box(phrases, tmp_path, monkeypatch):
-    """A box with a small model in it, as a wheel would have it: packed, without its data, and not to be written to."""
+    """A box with a small model, as in a wheel: packed, without its data, and read-only."""
     place = tmp_path / "site" / "vitrail" / "builtin"
     trained = ModelFolder.open(phrases)
     packed = pack(trained.model().state_dict(), "int8")
@@ -29,7 +29,7 @@ def box(phrases, tmp_path, monkeypatch):
 
 @pytest.fixture
 def test_set(tmp_path):
-    """The options for two files, line by line."""
+    """The options for two parallel files."""
     (tmp_path / "fr").write_text("merci\nje suis étudiant\n", encoding="utf-8")
     (tmp_path / "en").write_text("thanks\ni am a student\n", encoding="utf-8")
     return lambda name: ["--to", "en", "--source", tmp_path / "fr", f"--{name}", tmp_path / "en"]

@@ -1,4 +1,4 @@
-"""Whatever a user gets wrong is answered with what, where and how to fix it, and costs nothing."""
+"""Every user error is answered with what, where and how to fix it, and loses nothing."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ import vitrail as package
 
 @dataclass(frozen=True)
 class Place:
-    """A desk with everything on it that can be given to a command, right or wrong."""
+    """Everything that can be passed to a command, right or wrong."""
 
     folder: Path
     model: Path
@@ -39,7 +39,7 @@ class Place:
         return ["train", *files, "--out", self.folder / "run", *settings(*changes)]
 
     def harmed(self, name, harm):
-        """A copy of the model, but for one file."""
+        """A copy of the model with one file changed or removed."""
         copy = self.folder / "harmed"
         copy.mkdir()
         for file in ("manifest.json", "config.toml", "model.safetensors"):
@@ -90,7 +90,7 @@ def pairs(p, name, text):
     return ["train", "--out", p.folder / "run", *settings(f"data.pairs='{path}'")]
 
 
-# What is typed, and what must be said about it.
+# The command line, and what the error must say.
 WRONG = {
     # the command line
     "an unknown command": (lambda p: ["translat"], ["translat", "Did you mean 'translate'", "vitrail --help"]),
@@ -175,7 +175,7 @@ WRONG = {
     ),
     "a name that is too long": (lambda p: ["translate", "x" * 5000, "merci"], ["name too long", "check the path"]),
     "an --out that is too long": (lambda p: ["train", "--out", "x" * 300, *p.train()[1:5]], ["name too long"]),
-    # places to write to
+    # output folders
     "a place below a file": (
         lambda p: ["train", *p.train()[1:5], "--out", p.new("file") / "run", *settings()],
         ["cannot write", "Not a directory", "check the path"],
@@ -325,7 +325,7 @@ def test_a_mistake_is_answered_and_leaves_no_trace(place, wrong):
 
 
 def _parts(errors):
-    """What, where and how to fix it, in that order, at the end of what was said."""
+    """What, where and how to fix it, in that order, at the end of the output."""
     message = errors[errors.index("error: ") :]
     what, _, rest = message.partition("\n  at ")
     where, _, fix = rest.partition("\n  fix: ")
@@ -356,7 +356,7 @@ def test_a_refused_start_does_not_stand_in_the_way_of_the_right_one(place):
 
 
 def test_a_loss_that_is_not_finite_names_the_batch_and_leaves_the_last_good_checkpoint(place):
-    # Weights that grow thirty-fold with every step: good for some steps, then not.
+    # Weights that grow thirty-fold with every step: finite for some steps, then not.
     growing = (
         "train.optimizer=adamw",
         "train.weight_decay=30000.0",
@@ -409,7 +409,7 @@ def test_a_run_is_held_to_its_settings_and_to_its_data(place):
     out = place.folder / "run"
     after = files(out)
     changed = {path.name for path in before if before[path] != after[path]}
-    assert changed <= {"config.toml", "manifest.json"}  # how long to go on may change, and did
+    assert changed <= {"config.toml", "manifest.json"}  # the length of the run may change, and did
 
     prepare("data.vocabulary_size=300")
     assert "finished at step 2" in train("train.max_steps=2").stdout
@@ -452,7 +452,7 @@ def test_a_full_disk_costs_nothing_and_the_same_command_goes_on(place):
     first = place.train("train.max_steps=6", "train.checkpoint_every=6")
     command(*first)
     before = files(place.folder / "run")
-    # A limit on the size of files is the part of a full disk that a test can have without a disk of its own.
+    # A limit on the file size simulates a full disk without a disk of its own.
     largest = max(len(content) for path, content in before.items() if path.name == "optimizer.safetensors")
 
     def limit():
@@ -495,11 +495,11 @@ def test_ctrl_c_ends_a_translation_quietly(phrases):
     )
     process.stdin.write(b"\n" * 1024)
     process.stdin.flush()
-    assert [process.stdout.readline() for _ in range(1024)] == [b"\n"] * 1024  # all are done, and it waits for more
-    while process.poll() is None:  # once more where it came in the moment before Python began to wait, and was lost
+    assert [process.stdout.readline() for _ in range(1024)] == [b"\n"] * 1024  # all are done, and it waits for input
+    while process.poll() is None:  # again, if the signal came just before Python began to wait and was lost
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=5)  # before its input ends, which would end it too
+            process.wait(timeout=5)  # before its input ends, which would end the process too
     _, errors = process.communicate()
     assert process.returncode == 130
     assert b"Traceback" not in errors

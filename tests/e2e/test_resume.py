@@ -1,4 +1,4 @@
-"""A run that was killed, and resumed, is the same run: weights to the last bit, the log but for its clock."""
+"""A run that was killed and resumed is the same run: equal weights to the last bit, equal logs except for the clock."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def start(command):
 
 
 def disturb(command, out, number, has_come):
-    """Start the run and send it a signal once `has_come` says so; give what it printed and how it ended."""
+    """Start the run, signal it once `has_come` is true, and return its exit code and error output."""
     process = start(command)
     while process.poll() is None and not has_come(out):
         time.sleep(0.001)

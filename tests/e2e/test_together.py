@@ -1,4 +1,4 @@
-"""Several processes train one model: the gradients of one, the same run after a kill, one voice for all."""
+"""Several processes train one model: the gradients of one process, the same run after a kill, one output for all."""
 
 import json
 import os
@@ -40,7 +40,7 @@ SETTINGS = {
     "train.ema": 0.9,
     "train.threads": 1,
 }
-# Without anything random, so that it makes no difference who sees what.
+# Without randomness, so that it does not matter which process sees what.
 PLAIN = {"model.dropout": 0.0, "train.max_steps": 1, "train.checkpoint_every": 1}
 
 
@@ -78,7 +78,7 @@ def typed(data):
 
 @pytest.fixture(scope="module")
 def untouched(data, tmp_path_factory):
-    """Gives the folder of a run of so many processes that nothing happened to."""
+    """A function that returns the folder of an uninterrupted run with that many processes."""
     done = {}
 
     def run(count):
@@ -95,7 +95,7 @@ def untouched(data, tmp_path_factory):
 def finish(together):
     codes, said = together.end()
     assert codes == [0] * len(codes), said
-    assert not any(said[1:]), "only the first speaks"
+    assert not any(said[1:]), "only the first one reports"
     return said[0]
 
 
@@ -108,7 +108,7 @@ def lines(out):
 
 
 def gradients(out, step=1):
-    """The mean of the gradients so far, as Adam remembers it."""
+    """Adam's running mean of the gradients."""
     tensors = load_file(out / "checkpoints" / f"step-{step:06d}" / "optimizer.safetensors")
     found = {name: value for name, value in tensors.items() if name.endswith("exp_avg")}
     assert all(value.abs().max() > 0 for value in found.values())
@@ -141,7 +141,7 @@ def test_several_processes_have_the_gradients_of_one(typed, tmp_path, count, cha
 @pytest.mark.slow
 def test_after_some_steps_weights_are_still_those_of_one_process(typed, tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
-    # Without biases: those of keys change nothing but the noise that Adam blows up.
+    # Without biases: key biases have no effect, and Adam amplifies their noise.
     changes = {**PLAIN, "train.max_steps": 8, "train.checkpoint_every": 8, "model.bias": "false"}
     command(*typed(one, **changes))
     finish(Together(2, typed(two, **changes), tmp_path / "said"))
@@ -198,7 +198,7 @@ def test_going_on_with_another_number_of_processes_is_said(typed, tmp_path):
     assert "the run started with 2 processes and resumes with 1: equally good, but not identical to the last" in said
 
 
-# one voice
+# one output
 
 
 def test_what_is_wrong_before_training_is_said_once(typed, tmp_path):

@@ -52,7 +52,7 @@ def test_the_same_pairs_come_out_of_every_format(tmp_path):
     )
     for corpus in (two_files, tsv, columns, plain, nested, dotted):
         assert texts(corpus) == PAIRS
-        assert texts(corpus) == PAIRS  # and again from the beginning
+        assert texts(corpus) == PAIRS  # and again from the start
 
 
 def test_pairs_know_their_line_and_language(tmp_path):

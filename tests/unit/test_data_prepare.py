@@ -391,7 +391,7 @@ def test_a_sentence_that_is_held_out_one_way_is_not_trained_on_the_other(tmp_pat
     prepared = prepare(small(corpora=(there, back), hold_out=6), tmp_path / "out", seed=1)
     first, second = prepared.validation
     assert (first.to, second.to) == ("en", "fr")
-    assert first.sources == second.references  # the same pairs, so that no more is lost than need be
+    assert first.sources == second.references  # the same pairs, so that no more are lost than necessary
     held_out = {*first.sources, *first.references}
     for shard in (0, 1):
         assert all(held_out.isdisjoint(pair) for pair in decoded(prepared, shard))

@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, and a full disk is explained."""
+"""Writing files: atomically, with a helpful error if the disk is full."""
 
 import resource
 import subprocess
@@ -65,7 +65,7 @@ def test_a_folder_that_is_taken_away_before_it_is_locked_is_made_again(tmp_path,
 
     def lock_late(descriptor):
         monkeypatch.setattr(storage, "_lock", lock)
-        with new_folder(tmp_path / "f") as partial:  # another process is quicker
+        with new_folder(tmp_path / "f") as partial:  # another process is faster
             (partial / "one").write_text("1")
         return lock(descriptor)
 
@@ -127,7 +127,7 @@ except StorageError as error:
     "write", ["partial.write_bytes(bytes(10_000))", "save_tensors({'a': torch.zeros(10_000)}, partial)"]
 )
 def test_a_full_disk_is_explained_and_costs_nothing_that_was_there(tmp_path, write):
-    # A limit on the size of files is the part of a full disk that a test can have without a disk of its own.
+    # A limit on the file size simulates a full disk without a disk of its own.
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
     write_text(tmp_path / "a", "old")
     script = FULL_DISK.replace("{write}", write)

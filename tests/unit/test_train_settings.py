@@ -1,4 +1,4 @@
-"""Settings of training at work, in runs of a few steps."""
+"""Training settings in action, in runs of a few steps."""
 
 import json
 import shutil
@@ -176,7 +176,7 @@ def test_an_old_best_checkpoint_joins_no_average(desk):
 
 
 def test_a_checkpoint_that_the_clock_asks_for_can_be_gone_on_from_and_joins_no_average(desk):
-    """Every step is late here; a step that is on the grid counts, the others come and go."""
+    """Every step here is late. Checkpoints on the grid are kept, the others come and go."""
     plain = desk.run("plain", train__max_steps=6, train__average=2)
     often = {"train__average": 2, "train__checkpoint_minutes": 1e-9}
     desk.run("often", train__max_steps=3, **often)
@@ -229,7 +229,7 @@ def test_a_short_validation_set_does_not_keep_the_others_from_being_translated(d
     run = desk.run("run", data__validation=sets, data__validation_pairs=None, train__samples=10)
     shown = [sample["source"] for sample in events(run, "validation")[-1]["samples"]]
     wanted = [pairs[number].split("\t")[0] for number in (0, 10, 1, 11, 12, 13, 14)]
-    assert shown == wanted  # five of each, as far as there are
+    assert shown == wanted  # five of each, or as many as there are
 
 
 def test_validation_that_takes_much_of_the_time_is_spoken_of_once(desk, monkeypatch):
@@ -306,7 +306,7 @@ def test_subword_dropout_on_prepared_words_is_refused_by_name(desk):
         desk.run("run", data__prepared=str(desk.folder / "words"), train__subword_dropout=0.1)
 
 
-# going on
+# resuming
 
 
 def test_prepared_rows_that_learned_positions_have_no_room_for_are_refused_at_once(desk):
@@ -452,7 +452,7 @@ def test_checkpoints_written_by_chance_are_not_averaged(desk):
 @pytest.mark.parametrize("name", ["train-0.tokens", "train-0.index"])
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["cut", "removed"])
 def test_data_that_goes_away_while_it_is_read_is_named(desk, name, harm):
-    """A mapping lives on when its file is removed, and ends the process without a word when it is cut."""
+    """A mapping survives the removal of its file, but reading it kills the process if the file was truncated."""
     run = desk.run("run", train__max_steps=1)
     prepared = Prepared.open(run / "data")
     batches = BatchStream(prepared.train, prepared.weights, batch_tokens=200, seed=1).from_position(Position())
