@@ -1,4 +1,4 @@
-"""A finished run goes into the box with a card that says what its receipt and its validation set say, or not at all."""
+"""A finished run becomes the built-in model, with a card that matches its receipt and validation set, or is refused."""
 
 import importlib.util
 import json
@@ -59,7 +59,7 @@ max_extra = 5
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A folder with a run and its receipt, both made as they are for a real model."""
+    """A folder with a run and its receipt, both made as for a real model."""
     folder = tmp_path_factory.mktemp("finished")
     tests = []
     for to in ("en", "fr"):
@@ -83,7 +83,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture
 def box(tmp_path, monkeypatch, capsys):
-    """The script as a command, with a box of its own: gives the exit code, and what was printed."""
+    """Run the script with its own box; return the exit code and the output."""
     spec = importlib.util.spec_from_file_location("box_recipe", RECIPES / "box.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)

@@ -1,4 +1,4 @@
-"""The examples run as they are, on a model folder and a place of one's own."""
+"""The examples run unchanged, on a given model folder and output folder."""
 
 import os
 import re

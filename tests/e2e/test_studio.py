@@ -1,4 +1,4 @@
-"""The studio through its door: the real command, a real port, and a real browser."""
+"""The studio end to end: the real command, a real port and a real browser."""
 
 import json
 import os

@@ -38,7 +38,7 @@ def pairs_of(choice: dict[str, Any]) -> set[Pair]:
 
 
 def covering_choices() -> Iterator[dict[str, Any]]:
-    """Few choices of all options in which every pair of values of two options comes together."""
+    """A small set of configurations in which every pair of option values occurs together."""
     missing = {
         frozenset([(one, a), (other, b)])
         for one, other in itertools.combinations(OPTIONS, 2)
@@ -84,7 +84,7 @@ def test_it_trains(model: Transformer, rows: tuple[Tensor, Tensor]) -> None:
     logits.log_softmax(-1)[:, :, 5].sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-        # A bias of all keys moves every score of a query alike, and softmax does not see it.
+        # A bias on the keys shifts all scores of a query equally, which softmax ignores.
         assert parameter.grad.any() or name.endswith("key.bias"), f"{name} learns nothing"
     model.eval()
 

@@ -1,4 +1,4 @@
-"""Our reports against sacrebleu's own command line, to every digit that it prints."""
+"""Our reports against sacrebleu's own command line, to every digit it prints."""
 
 from __future__ import annotations
 

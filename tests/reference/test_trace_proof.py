@@ -69,7 +69,7 @@ def recorded(request: pytest.FixtureRequest, small_translator: Callable[..., Any
 
 def recomputation(translator: Translator, trace: Trace) -> Recomputation:
     weights = trace.weights
-    # Learned positions are no part of the trace's weights: what was looked up is recorded as it is.
+    # Learned positions are not among the trace's weights: the looked-up vectors are recorded instead.
     state = {name: value.double().numpy() for name, value in translator.model.state_dict().items()}
     return Recomputation(
         trace.document,

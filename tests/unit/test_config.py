@@ -1,4 +1,4 @@
-"""Settings: presets, TOML in and out, and what is said about settings that are not right."""
+"""Settings: presets, TOML in and out, and the errors for wrong settings."""
 
 import re
 import tomllib

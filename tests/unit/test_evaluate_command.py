@@ -11,7 +11,7 @@ PAIRS = [(f"un mot et {n} chats", f"a word and {n} cats") for n in range(60)]
 
 @pytest.fixture
 def both_ways(tmp_path):
-    """A run's folder as it is before the first step: French to English and back, a few pairs of each held out."""
+    """A run's folder before the first step: French to English and back, a few pairs of each held out."""
     (tmp_path / "a.tsv").write_text("".join(f"{fr}\t{en}\n" for fr, en in PAIRS), encoding="utf-8")
     file = str(tmp_path / "a.tsv")
     there = CorpusConfig(pairs=file, source_language="fr", target_language="en")

@@ -1,4 +1,4 @@
-"""Reports on translations: what they say, what they refuse, and that they say the same twice."""
+"""Reports on translations: their contents, their errors, and that they are reproducible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vitrail explain` through its door: what it writes, and what it says of a mistake."""
+"""`vitrail explain` as a command: what it writes, and its errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def explain(model, monkeypatch, capsys):
-    """Run the command; its exit code and what it wrote to both streams."""
+    """Run the command; return its exit code and what it wrote to both streams."""
 
     def run(text, *options):
         monkeypatch.setattr(sys, "argv", ["vitrail", "explain", str(model), text, *map(str, options)])

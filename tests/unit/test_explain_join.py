@@ -1,4 +1,4 @@
-"""Joined modules do what they do apart; whatever the joiner cannot join is refused with its place."""
+"""Joined modules behave as they do separately; what the joiner cannot join is refused, with its place."""
 
 from __future__ import annotations
 

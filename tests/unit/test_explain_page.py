@@ -33,12 +33,12 @@ HOSTILE = [
 
 
 class Parsed(HTMLParser):
-    """A document as a browser takes it: elements with their attributes and the text inside."""
+    """A document as a browser parses it: elements with their attributes and text."""
 
     def __init__(self, document: str) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str | None], str]] = []
-        self.inside = False  # the newest element, whose text we gather
+        self.inside = False  # the current element, whose text we collect
         self.feed(document)
         self.close()
 

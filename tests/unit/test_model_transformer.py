@@ -1,4 +1,4 @@
-"""The whole model: its size, how it begins, what it refuses, what it saves."""
+"""The whole model: its size, its initial weights, its errors, its state."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_search_over_a_model_in_training_is_our_mistake(small_model: Build) ->
 
 
 def test_suffixes_tell_the_truth_about_every_size(small_model: Build, true_suffixes: Any) -> None:
-    """Every size of this model differs from every other, so that no suffix can be right by chance."""
+    """All sizes of this model differ, so that no suffix can be right by chance."""
     true_suffixes.sizes = {"D": 24, "F": 40, "H": 4, "G": 2, "K": 10, "V": 31, "R": 7}
     source, target = torch.randint(4, 31, (3, 9)), torch.randint(4, 31, (3, 8))
     for positions in POSITIONS:

@@ -1,4 +1,4 @@
-"""The word vocabulary: what is one word, which ids there are, and what a damaged file is answered with."""
+"""The word vocabulary: how words are split, which ids exist, and the errors for a damaged file."""
 
 from __future__ import annotations
 

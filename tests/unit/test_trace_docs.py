@@ -1,4 +1,4 @@
-"""docs/trace.md says what is so: its reader runs, and its names are those of the traces."""
+"""docs/trace.md is correct: its reader runs, and its names are those of the traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heads switched off: the same in every path, the same as no columns in W^O, and nothing for the original to notice."""
+"""Heads switched off: the same in every path, equal to zero columns in W^O, and without effect on the original."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model(request: pytest.FixtureRequest, small_model: Build) -> Transformer:
 
 
 def zeroed_by_hand(model: Transformer, name: str, heads: list[int], build: Build) -> Transformer:
-    """Another model with the same weights, but for W^O, whose columns of these heads are 0."""
+    """A model with the same weights, except that the columns of these heads in W^O are 0."""
     other = build(positions=model.config.positions, kv_heads=model.config.kv_heads)
     other.load_state_dict(model.state_dict())
     with torch.no_grad():
