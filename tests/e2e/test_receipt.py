@@ -83,7 +83,7 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(corpus, tmp_path):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to both of them
         errors = process.stderr.read().decode()
     assert process.returncode == 130, errors
-    assert "run the same command again to go on" in errors
+    assert "run the same command again to resume" in errors
     assert any((out / "checkpoints").iterdir())
     assert not recipe.with_suffix(".receipt.json").exists()
 

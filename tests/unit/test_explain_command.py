@@ -55,7 +55,7 @@ def test_a_page_that_would_be_too_large_says_what_it_leaves_out(explain, tmp_pat
     assert code == 0
     assert "encoder.0, decoder.0, decoder.1" in said and "--layers encoder.0" in said
     kept = explain("a b c", "--to", "fr", "--out", out, "--max-mb", "0.001", "--layers", "encoder.0")[2]
-    assert "of decoder.0, decoder.1" in kept
+    assert "For decoder.0, decoder.1 the page" in kept
 
 
 def test_it_writes_one_page_and_says_where_and_how_large(explain, tmp_path):
