@@ -94,5 +94,5 @@ def test_a_test_set_that_is_missing_is_named_before_the_training(corpus, tmp_pat
     tests.write_text(f'[[small]]\nsource = "{corpus.source.as_posix()}"\nreference = "nowhere.en"\n')
     command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode and "nowhere.en is not there" in done.stderr
+    assert done.returncode and "nowhere.en is missing" in done.stderr
     assert not out.exists()
