@@ -103,7 +103,7 @@ def test_python_dash_m_is_called_by_the_same_python(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["builtin", "-run", "--out", "a run", "it's", "$HOME", "runs/x"])
-def test_a_folder_is_one_argument_and_never_an_option_or_the_bundled_model(folder):
+def test_a_folder_is_one_argument_and_never_an_option_or_the_built_in_model(folder):
     (argument,) = shlex.split(model_argument(Path(folder)))
     assert Path(argument) == Path(folder)
     assert not argument.startswith("-") and argument != "builtin"

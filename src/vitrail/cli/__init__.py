@@ -89,9 +89,10 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "vitrail"
-        raise VitrailError(
-            error.format_message().rstrip("."), where="the command line", fix=f"see `{command} --help`"
-        ) from None
+        what, fix = error.format_message().rstrip("."), f"see `{command} --help`"
+        if "unexpected extra argument" in what:
+            fix = f"put a text of several words in quotes, or {fix}"
+        raise VitrailError(what, where="the command line", fix=fix) from None
     except (BrokenPipeError, SystemExit):  # typer turns the first into the second
         return 0  # the reader has closed the pipe: it has seen enough
     except OSError as error:

@@ -37,9 +37,12 @@ def explain(
 
     The page is one file: you can mail it, and it needs no network. Search options default to the model's own settings.
     """
+    from vitrail.errors import TraceError
     from vitrail.explain import Explanation
     from vitrail.translator import change_settings, load
 
+    if not max_mb >= 0:  # nan neither
+        raise TraceError(f"{max_mb:g} MB is not a size", where="--max-mb", fix="pass 0 or more")
     translator = load(model)
     given = {"beam_size": beam_size, "top_beams": top_beams, "alpha": alpha}
     decode = change_settings(translator.config, {key: value for key, value in given.items() if value is not None})

@@ -93,7 +93,7 @@ def _check(place: Path) -> None:
         raise FolderError(
             what if place.exists() else "there is no such folder",
             where=str(place),
-            fix="pass a folder that `vitrail train … --out FOLDER` wrote, or one that contains such folders",
+            fix="pass a folder that `vitrail train … --out FOLDER` wrote, a folder of such folders, or builtin",
         )
 
 

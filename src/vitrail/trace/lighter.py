@@ -19,7 +19,7 @@ def lighter(trace: Trace, max_mb: float = PAGE_MB) -> Trace:
     The middle of each stack goes first. Parts whose weights are in the trace stay whole: the user requested them.
     """
     held: dict[str, Array] = trace.document["arrays"]
-    room = round(max_mb * 1e6) - _size(trace.document["weights"])
+    room = max_mb * 1e6 - _size(trace.document["weights"])
     kept = _parts(trace)
     for part in sorted(_parts(trace), key=lambda part: _importance(trace, part)):
         if _size(held) <= room:

@@ -101,7 +101,7 @@ def record(
         "run": read_run(folder.path) if folder is not None else None,
         "seen": seen_in_training(translator, source),
     }
-    _add_weights(document, translator.model, chosen, round(max_mb * 1e6))
+    _add_weights(document, translator.model, chosen, max_mb * 1e6)
     return Trace(document)
 
 
@@ -160,7 +160,7 @@ def _describe(translator: Translator) -> dict[str, Any]:
     }
 
 
-def _add_weights(document: Document, model: Transformer, chosen: Sequence[str] | None, max_bytes: int) -> None:
+def _add_weights(document: Document, model: Transformer, chosen: Sequence[str] | None, max_bytes: float) -> None:
     if chosen is None:
         bare = Trace({**document, "arrays": {}, "weights": {}, "weights_of": parts_of(model)}).to_json()
         earlier = same_numbers(document["arrays"])

@@ -72,7 +72,7 @@ def embedding_rows(model: Transformer, source_ids: Sequence[int], target_ids: Se
     }
 
 
-def fitting_parts(model: Transformer, room: int) -> list[str]:
+def fitting_parts(model: Transformer, room: float) -> list[str]:
     """As many parts, from the bottom up, as fit into `room` bytes of JSON besides the norms; possibly none."""
     held, found = model.state_dict(), []
     no_more_layers = False  # do not skip a layer for a smaller one above it
