@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import vitrail as package
 from vitrail import load
 from vitrail.data import Prepared
 from vitrail.data.phrasebook import held_out, training_pairs
@@ -103,6 +105,12 @@ def box(tmp_path, monkeypatch, capsys):
     return script
 
 
+def test_the_card_of_the_built_in_model_is_the_template_filled_in(box):
+    texts = re.split(r"\{[^}]*\}", box.BLANK_CARD.read_text(encoding="utf-8"))
+    card = Path(package.__file__).with_name("builtin") / box.CARD
+    assert re.fullmatch("(.+?)".join(map(re.escape, texts)), card.read_text(encoding="utf-8"), re.DOTALL)
+
+
 def asked(finished, *more):
     return [finished / "run", "--receipt", finished / "small.receipt.json", *more]
 
@@ -164,7 +172,7 @@ def test_a_model_that_is_too_large_is_refused_and_the_old_one_stays(finished, bo
     assert box.run(*asked(finished, "--precision", "int8"))[0] == 0
     before = {path: path.read_bytes() for path in box.out.rglob("*") if path.is_file()}
     monkeypatch.setattr(box, "MOST", 10_000)
-    refused(box, asked(finished), "the box takes 0.01", "int8")
+    refused(box, asked(finished), "the limit is 0.01 MB", "int8")
     assert {path: path.read_bytes() for path in box.out.rglob("*") if path.is_file()} == before
     assert [path.name for path in box.out.parent.iterdir()] == ["builtin"]
 
@@ -185,4 +193,4 @@ def test_a_run_without_weights_or_data_is_refused(finished, box, tmp_path):
     shutil.rmtree(run / "data")
     refused(box, [run, "--receipt", receipt], str(run / "data"))
     refused(box, [tmp_path / "nothing", "--receipt", receipt], "no such folder")
-    refused(box, asked(finished, "--out", run), "something here already")
+    refused(box, asked(finished, "--out", run), "already exists")

@@ -387,6 +387,6 @@ def test_a_section_s_name_in_a_help_text_is_not_taken_for_markup():
 
 def test_a_run_too_short_for_its_validation_says_so(run_command, tmp_path):
     short = ("train.max_steps=2", "train.validate_every=100")
-    assert "before its first look at the validation data" in command(*run_command(tmp_path / "run", *short)).stderr
+    assert "before its first validation" in command(*run_command(tmp_path / "run", *short)).stderr
     usual = ("train.max_steps=2", "train.validate_every=2")
-    assert "first look" not in command(*run_command(tmp_path / "other", *usual)).stderr
+    assert "first validation" not in command(*run_command(tmp_path / "other", *usual)).stderr

@@ -97,6 +97,7 @@ WRONG = {
     "an unknown option": (lambda p: ["translate", p.model, "--beem-size", 3], ["--beem-size", "--beam-size"]),
     "a missing option": (lambda p: ["train", "--source", p.source], ["--out", "vitrail train --help"]),
     "a number that is none": (lambda p: ["translate", p.model, "--beam-size", "many"], ["--beam-size", "integer"]),
+    "text without quotes": (lambda p: ["translate", p.model, "je", "suis"], ["extra argument", "suis", "in quotes"]),
     "text and a file": (lambda p: ["translate", p.model, "merci", "--input", p.source], ["TEXT and --input"]),
     # settings
     "an unknown key": (

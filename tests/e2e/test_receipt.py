@@ -83,7 +83,7 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(corpus, tmp_path):
         os.killpg(process.pid, signal.SIGINT)  # to both, as a terminal does
         errors = process.stderr.read().decode()
     assert process.returncode == 130, errors
-    assert "run the same command again to go on" in errors
+    assert "run the same command again to resume" in errors
     assert any((out / "checkpoints").iterdir())
     assert not recipe.with_suffix(".receipt.json").exists()
 
@@ -94,5 +94,5 @@ def test_a_test_set_that_is_missing_is_named_before_the_training(corpus, tmp_pat
     tests.write_text(f'[[small]]\nsource = "{corpus.source.as_posix()}"\nreference = "nowhere.en"\n')
     command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode and "nowhere.en is not there" in done.stderr
+    assert done.returncode and "nowhere.en is missing" in done.stderr
     assert not out.exists()

@@ -64,7 +64,7 @@ def test_stopped_by_a_signal_it_saves_says_how_to_go_on_and_is_the_same_run(run_
     out = tmp_path / "stopped"
     code, errors = disturb(run_command(out), out, number, lambda out: lines(out) >= 3)
     assert code == 130
-    assert "run the same command again to go on" in errors
+    assert "run the same command again to resume" in errors
     steps = [path.name for path in (out / "checkpoints").iterdir()]
     assert steps, "a checkpoint was written"
     process = start(run_command(out))

@@ -177,7 +177,7 @@ def test_a_signal_to_any_of_them_stops_all_with_a_checkpoint(typed, untouched, t
     out, strike = tmp_path / "run", Strike(int(number == signal.SIGTERM), number, after=9)
     codes, said = Together(2, typed(out), tmp_path / "said", strike).end()
     assert codes == [130, 130], said
-    assert "run the same command again to go on" in said[0] and not said[1]
+    assert "run the same command again to resume" in said[0] and not said[1]
     assert json.loads((out / "checkpoints" / "step-000010" / "state.json").read_text())["processes"] == 2
     finish(Together(2, typed(out), tmp_path / "said"))
     assert_same_run(untouched(2), out)
@@ -244,7 +244,7 @@ def test_torchrun_starts_them_and_ctrl_c_stops_them_with_a_checkpoint(typed, tmp
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate()
-    assert "run the same command again to go on" in said
+    assert "run the same command again to resume" in said
     assert list((out / "checkpoints").glob("step-*"))
 
 

@@ -455,7 +455,7 @@ def test_a_model_that_travelled_without_its_data_is_begun_with_the_posts_sentenc
 def test_a_fault_of_ours_is_answered_without_its_inside(runs, monkeypatch):
     monkeypatch.setattr("vitrail.serve.shelf._load", lambda path: 1 / 0)
     answer = ask(client_of(runs, raises=False))
-    error = refused(answer, 500, "fault in vitrail")
+    error = refused(answer, 500, "bug in vitrail")
     assert "division" not in json.dumps(error)
 
 

@@ -119,7 +119,7 @@ Q = ("arrays", "encoder.0.self_attention.q")
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        (("format",), "something else", "not a trace"),
+        (("format",), "something else", "not a Vitrail trace"),
         (("version",), ..., "version"),
         (("version",), True, "version"),
         (("version",), "1", "version"),
