@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from vitrail.translator import Translator
 
 STREET = ("the animal didn't cross the street because it was too tired", "fr")  # what the post is known for
+EVERYDAY = (
+    "The cat is sleeping because it is tired.",
+    "fr",
+)  # for models of everyday sentences, such as the built-in one
 
 Stamp = tuple[int, ...]
 
@@ -144,17 +148,17 @@ def _describe(path: Path, _stamp: Stamp) -> dict[str, Any]:
 
 
 def _example(folder: ModelFolder) -> dict[str, str | None] | None:
-    """A sentence that the model can read: the post's, or the first of its validation data."""
+    """A sentence that the model can read: the post's, the first of its validation data, or an everyday one."""
     tokenizers = folder.tokenizers
     text, to = STREET
-    post: dict[str, str | None] = {"text": text, "to": to}
-    readable = to in tokenizers.languages and _is_readable(tokenizers, text)
-    if readable and tokenizers.source.kind == "word":
-        return post
+    if tokenizers.source.kind == "word" and to in tokenizers.languages and _is_readable(tokenizers, text):
+        return {"text": text, "to": to}
     try:
         prepared = Prepared.open(folder.data)
-    except FolderError:  # a model that travelled without its data: subwords read any text, but is it English to it?
-        return post if readable and ("en", to) in folder.config.data.directions() else None
+    except FolderError:  # a model without its data: subwords can encode any text, so ask whether it reads English
+        text, to = EVERYDAY
+        reads_it = to in tokenizers.languages and ("en", to) in folder.config.data.directions()
+        return {"text": text, "to": to} if reads_it and _is_readable(tokenizers, text) else None
     for data in prepared.validation:
         for source in data.sources[:20]:
             if _is_readable(tokenizers, source):
