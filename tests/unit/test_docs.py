@@ -19,7 +19,7 @@ PAGES = sorted(
 )
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-COMMAND = re.compile(r"^(?:\$ )?(vitrail .*(?:\\\n.*)*)", re.MULTILINE)
+COMMAND = re.compile(r"^(?:\$ )?(vitrail (?:\\\n|.)*)", re.MULTILINE)
 
 
 @pytest.fixture(params=PAGES, ids=lambda path: str(path.relative_to(ROOT)))
