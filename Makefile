@@ -19,6 +19,7 @@ studio: setup
 screenshots: setup
 	test -e runs/phrasebook/model.safetensors || $(BIN)/vitrail demo --out runs/phrasebook
 	$(BIN)/python docs/screenshots.py runs/phrasebook --out docs/pictures
+	$(BIN)/python docs/moving_picture.py runs/phrasebook --out docs/pictures/studio.gif
 
 # The whole of a recipe, from its data to its test score, into its receipt: make receipt RECIPE=recipes/x.toml
 receipt: setup

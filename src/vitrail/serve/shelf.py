@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vitrail.config import VOCABULARIES
 from vitrail.data import Prepared
 from vitrail.errors import FolderError, VitrailError, did_you_mean
 from vitrail.folder import CONFIG, MANIFEST, WEIGHTS, ModelFolder
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from vitrail.translator import Translator
 
 STREET = ("the animal didn't cross the street because it was too tired", "fr")  # the post's famous example
+# For models of everyday sentences, such as the built-in one.
+EVERYDAY = ("The cat is sleeping because it is tired.", "fr")
 
 Stamp = tuple[int, ...]
 
@@ -146,17 +149,21 @@ def _describe(path: Path, _stamp: Stamp) -> dict[str, Any]:
 
 
 def _example(folder: ModelFolder) -> dict[str, str | None] | None:
-    """A sentence that the model can read: the post's, or else the first such one in its validation data."""
+    """A sentence that the model can read: the post's, the first of its validation data, or an everyday one."""
     tokenizers = folder.tokenizers
     text, to = STREET
-    post: dict[str, str | None] = {"text": text, "to": to}
-    readable = to in tokenizers.languages and _is_readable(tokenizers, text)
-    if readable and tokenizers.source.kind == "word":
-        return post
+    if (
+        VOCABULARIES[tokenizers.source.kind].whole_words
+        and to in tokenizers.languages
+        and _is_readable(tokenizers, text)
+    ):
+        return {"text": text, "to": to}
     try:
         prepared = Prepared.open(folder.data)
-    except FolderError:  # copied without its data. Subwords read any text, but does this model translate English?
-        return post if readable and ("en", to) in folder.config.data.directions() else None
+    except FolderError:  # a model without its data: subwords can encode any text, so ask whether it reads English
+        text, to = EVERYDAY
+        reads_it = to in tokenizers.languages and ("en", to) in folder.config.data.directions()
+        return {"text": text, "to": to} if reads_it and _is_readable(tokenizers, text) else None
     for data in prepared.validation:
         for source in data.sources[:20]:
             if _is_readable(tokenizers, source):

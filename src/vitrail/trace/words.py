@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vitrail.config import VOCABULARIES
 from vitrail.text import FIRST_LANGUAGE, Tokenizer
 
 SPACE = "▁"  # sentencepiece's mark for the space before a word
@@ -18,7 +19,7 @@ def word_numbers(tokenizer: Tokenizer, ids: Sequence[int], languages: int) -> li
             numbers.append(-1)
             continue
         # The first piece begins a word even without a space before it.
-        if number < 0 or tokenizer.kind == "word" or tokenizer.token(token_id).startswith(SPACE):
+        if number < 0 or VOCABULARIES[tokenizer.kind].whole_words or tokenizer.token(token_id).startswith(SPACE):
             number += 1
         numbers.append(number)
     return numbers
