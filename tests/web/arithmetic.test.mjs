@@ -2,18 +2,32 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  activate, dot, erf, layerNorm, lengthPenalty, logSoftmax, mix, moments, rotate, sinusoid, softmax,
+  activate,
+  dot,
+  erf,
+  layerNorm,
+  lengthPenalty,
+  logSoftmax,
+  mix,
+  moments,
+  rotate,
+  sinusoid,
+  softmax,
 } from "../../src/vitrail/web/arithmetic.js";
 import {randomNumbers} from "./make_trace.mjs";
 
 const random = randomNumbers(1);
 const vector = (length, size = 1) => Array.from({length}, () => size * random());
-const near = (a, b, tolerance = 1e-12) => assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} ${b}`);
+const near = (a, b, tolerance = 1e-12) =>
+  assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} ${b}`);
 
 test("softmax sums to one, keeps the order, and does not mind a shift or large numbers", () => {
   const values = vector(9, 10);
   const shares = softmax(values);
-  near(shares.reduce((a, b) => a + b), 1);
+  near(
+    shares.reduce((a, b) => a + b),
+    1,
+  );
   const shifted = softmax(values.map((value) => value + 1000));
   shares.forEach((share, i) => near(share, shifted[i], 1e-9));
   assert.equal(shares.indexOf(Math.max(...shares)), values.indexOf(Math.max(...values)));
@@ -79,7 +93,9 @@ test("the three tables of sinusoids hold the same pairs at position 0, and the l
     assert.deepEqual(row.filter((value) => value === 0).length, 4);
     assert.deepEqual(row.filter((value) => value === 1).length, 4);
   }
-  const [paper, halves, concat] = ["sinusoidal", "sinusoidal-halves", "sinusoidal-concat"].map((kind) => sinusoid(kind, 7, 8));
+  const [paper, halves, concat] = ["sinusoidal", "sinusoidal-halves", "sinusoidal-concat"].map((kind) =>
+    sinusoid(kind, 7, 8),
+  );
   for (let i = 0; i < 4; i++) {
     assert.equal(paper[2 * i], halves[i]);
     assert.equal(paper[2 * i + 1], halves[4 + i]);

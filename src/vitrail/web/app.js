@@ -138,7 +138,8 @@ class App {
 
   /** @param {Trace} trace */
   show(trace) {
-    const same = this.trace && this.trace.source.text === trace.source.text && this.trace.model.name === trace.model.name;
+    const same =
+      this.trace && this.trace.source.text === trace.source.text && this.trace.model.name === trace.model.name;
     this.before = same ? this.trace : null;
     this.trace = trace;
     this.keeper.state = this.keeper.clamp(this.keeper.state);
@@ -398,7 +399,9 @@ class App {
     const found =
       key === "figure"
         ? this.page.main.querySelector(".figure")
-        : [...this.window.document.querySelectorAll("[data-key]")].find((node) => node.getAttribute("data-key") === key);
+        : [...this.window.document.querySelectorAll("[data-key]")].find(
+            (node) => node.getAttribute("data-key") === key,
+          );
     if (found instanceof HTMLElement || found instanceof SVGElement) found.focus({preventScroll: true});
   }
 
@@ -407,8 +410,9 @@ class App {
     const problem = asProblem(thrown);
     if (!(thrown instanceof Problem)) console.error(thrown);
     const box = problemBox(problem);
-    if (!this.trace && this.source.canTranslate && this.models.length) this.page.main.replaceChildren(this.start(), box);
-    else if (!this.trace) {
+    if (!this.trace && this.source.canTranslate && this.models.length) {
+      this.page.main.replaceChildren(this.start(), box);
+    } else if (!this.trace) {
       this.root.dataset.verified = "failed";
       this.page.main.replaceChildren(box);
     } else {
@@ -445,6 +449,10 @@ function keyHelp() {
     "details",
     {class: "key-help"},
     element("summary", {}, "Keys"),
-    element("dl", {}, ...KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)])),
+    element(
+      "dl",
+      {},
+      ...KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)]),
+    ),
   );
 }

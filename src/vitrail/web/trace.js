@@ -100,7 +100,9 @@ export class Trace {
   array(name) {
     if (!this.has(name)) {
       const part = this.layerOf(name);
-      throw part && !this.hasInside(part) ? new MissingNumbers(part) : new Problem(`this trace holds nothing called '${name}'`);
+      throw part && !this.hasInside(part)
+        ? new MissingNumbers(part)
+        : new Problem(`this trace holds nothing called '${name}'`);
     }
     return this.decode(`arrays.${name}`, this.facts.arrays[name]);
   }

@@ -63,7 +63,10 @@ export function bars(picture, given) {
     columns: 1,
     cellWidth: width,
     cellHeight: rowHeight,
-    label: `${given.name}: ${names.map((name, index) => `${name} ${write(values[index], index)}`).slice(0, 12).join(", ")}`,
+    label: `${given.name}: ${names
+      .map((name, index) => `${name} ${write(values[index], index)}`)
+      .slice(0, 12)
+      .join(", ")}`,
     describe: (row) => given.describe?.(row) ?? [names[row], write(values[row], row)],
     onpick: given.onpick,
     key: given.key ?? given.name,

@@ -18,7 +18,10 @@ import {pressable} from "./reading.js";
  * @param {Box & {meaning?: Meaning, title?: string, note?: string, dashed?: boolean, current?: boolean}} given
  * @returns {Box}
  */
-export function frame(picture, {x, y, width, height, meaning = "neutral", title, note, dashed = false, current = false}) {
+export function frame(
+  picture,
+  {x, y, width, height, meaning = "neutral", title, note, dashed = false, current = false},
+) {
   const {strong, soft} = shades(meaning, picture.theme);
   const box = {x, y, width, height};
   picture.add(

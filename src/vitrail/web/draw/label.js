@@ -17,7 +17,9 @@ let ruler;
  * @param {boolean} [bold]
  */
 export function textWidth(text, size = 14, bold = false) {
-  if (ruler === undefined) ruler = typeof document === "object" ? document.createElement("canvas").getContext("2d") : null;
+  if (ruler === undefined) {
+    ruler = typeof document === "object" ? document.createElement("canvas").getContext("2d") : null;
+  }
   if (!ruler) return [...text].length * size * 0.56;
   ruler.font = `${bold ? "600 " : ""}${size}px ${FACE}`;
   return ruler.measureText(text).width;
@@ -90,7 +92,12 @@ export function label(picture, given) {
   );
   const radians = (turned * Math.PI) / 180;
   const reach = turned
-    ? {x, y: y + Math.max(0, width * Math.sin(radians)), width: Math.max(0, width * Math.cos(radians)), height: size * 0.3}
+    ? {
+        x,
+        y: y + Math.max(0, width * Math.sin(radians)),
+        width: Math.max(0, width * Math.cos(radians)),
+        height: size * 0.3,
+      }
     : {x: left, y: y - size, width, height: size * 1.3};
   picture.add(node, reach);
   return {x: left, y: y - size, width, height: size * 1.3};

@@ -46,7 +46,15 @@ export function numberTable(picture, given) {
         fill: soft,
       }),
     );
-    label(picture, {x: left - 12, y: middle, text: row.name, size: 14, bold: true, anchor: "end", meaning: row.meaning});
+    label(picture, {
+      x: left - 12,
+      y: middle,
+      text: row.name,
+      size: 14,
+      bold: true,
+      anchor: "end",
+      meaning: row.meaning,
+    });
     for (let column = 0; column < columns.length; column++) {
       const value = row.values[column];
       label(picture, {

@@ -54,7 +54,15 @@ export function modelMap({trace, state, theme, tooltip, go}) {
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const y = bottom - layer * (3 * ROW + 10) - 5 - ROW * 1.5;
     const way = columns.decoder.x - 11;
-    arrow(picture, {points: [[right, memory + ROW], [way, memory + ROW], [way, y], [columns.decoder.x + 2, y]], width: 1});
+    arrow(picture, {
+      points: [
+        [right, memory + ROW],
+        [way, memory + ROW],
+        [way, y],
+        [columns.decoder.x + 2, y],
+      ],
+      width: 1,
+    });
   }
   return picture.finish();
 }

@@ -54,9 +54,32 @@ function draw(context) {
     const y = 24;
     const left = sides[0] + 70;
     label(picture, {x: 0, y: y + 52, text: trace.source.text, size});
-    arrow(picture, {points: [[sides[0] + 14, y + 45], [left, y + 45]], meaning: "x", width: 3});
-    box(picture, {x: left, y, width: boxWidth, height: 90, text: name, note: trace.model.name, size: 19, ...inside(context)});
-    arrow(picture, {points: [[left + boxWidth, y + 45], [left + boxWidth + 56, y + 45]], meaning: "z", width: 3});
+    arrow(picture, {
+      points: [
+        [sides[0] + 14, y + 45],
+        [left, y + 45],
+      ],
+      meaning: "x",
+      width: 3,
+    });
+    box(picture, {
+      x: left,
+      y,
+      width: boxWidth,
+      height: 90,
+      text: name,
+      note: trace.model.name,
+      size: 19,
+      ...inside(context),
+    });
+    arrow(picture, {
+      points: [
+        [left + boxWidth, y + 45],
+        [left + boxWidth + 56, y + 45],
+      ],
+      meaning: "z",
+      width: 3,
+    });
     label(picture, {x: left + boxWidth + 70, y: y + 52, text: trace.target.text, size, bold: true});
     return;
   }
@@ -65,14 +88,30 @@ function draw(context) {
   /** @type {(text: string, y: number, bold: boolean) => number} */
   const write = (text, y, bold) => {
     const rows = wrapText(text, width, size, bold);
-    rows.forEach((row, index) => label(picture, {x: middle, y: y + index * 28, text: row, size, bold, anchor: "middle"}));
+    rows.forEach((row, index) =>
+      label(picture, {x: middle, y: y + index * 28, text: row, size, bold, anchor: "middle"}),
+    );
     return y + (rows.length - 1) * 28;
   };
   const y = write(trace.source.text, 24, false);
-  arrow(picture, {points: [[middle, y + 14], [middle, y + 58]], meaning: "x", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, y + 14],
+      [middle, y + 58],
+    ],
+    meaning: "x",
+    width: 3,
+  });
   const area = {x: middle - boxWidth / 2, y: y + 60, width: boxWidth, height: 90};
   box(picture, {...area, text: name, note: trace.model.name, size: 19, ...inside(context)});
-  arrow(picture, {points: [[middle, y + 150], [middle, y + 194]], meaning: "z", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, y + 150],
+      [middle, y + 194],
+    ],
+    meaning: "z",
+    width: 3,
+  });
   write(trace.target.text, y + 222, true);
 }
 

@@ -60,7 +60,12 @@ function draw(context, tokens, ids) {
   const width = Math.max(320, context.room - left);
 
   // The chosen token first, with its first numbers written out.
-  label(picture, {x: left, y: 16, text: `${tokens[state.token]}: the first ${Math.min(FIRST, columns)} of ${columns}`, bold: true});
+  label(picture, {
+    x: left,
+    y: 16,
+    text: `${tokens[state.token]}: the first ${Math.min(FIRST, columns)} of ${columns}`,
+    bold: true,
+  });
   const first = table.row(state.token).subarray(0, FIRST);
   strip(picture, {
     x: left,
@@ -103,4 +108,3 @@ function draw(context, tokens, ids) {
   }
   valueLegend(picture, {x: left, y: area.y + area.height + 34, largest: size});
 }
-

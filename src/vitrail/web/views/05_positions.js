@@ -104,7 +104,10 @@ function showControls(context, layout) {
     oneOf({
       title: "Layout",
       key: "choice-layout",
-      choices: names.map((name) => ({value: name, text: LAYOUTS[name].short + (name === positions ? " (this model’s)" : "")})),
+      choices: names.map((name) => ({
+        value: name,
+        text: LAYOUTS[name].short + (name === positions ? " (this model’s)" : ""),
+      })),
       current: layout,
       onpick: (value) => context.setOption("layout", value === own ? null : value),
     }),
@@ -139,7 +142,8 @@ function drawSum(context, layout, y) {
   const sum = trace.array(`${side}.sum`);
   const isOwn = positions === "learned" || layout === positions;
   const other = isOwn ? null : tokens.map((_, token) => sinusoid(layout, token, d_model));
-  const position = (/** @type {number} */ token, /** @type {number} */ i) => (other ? other[token][i] : recorded.at(token, i));
+  const position = (/** @type {number} */ token, /** @type {number} */ i) =>
+    other ? other[token][i] : recorded.at(token, i);
   const input = (/** @type {number} */ token, /** @type {number} */ i) =>
     other ? embedding.at(token, i) + other[token][i] : sum.at(token, i);
   const isNarrow = room < 600;
@@ -160,7 +164,15 @@ function drawSum(context, layout, y) {
       draw: (left, top) => {
         const x = hasNames ? left + nameWidth : left;
         const box = {x, y: top, width, height: tokens.length * row};
-        if (hasNames) rowLabels(picture, {box, names: tokens, size: Math.min(14, row), width: nameWidth - 10, current: state.token});
+        if (hasNames) {
+          rowLabels(picture, {
+            box,
+            names: tokens,
+            size: Math.min(14, row),
+            width: nameWidth - 10,
+            current: state.token,
+          });
+        }
         matrix(picture, {
           ...box,
           rows: tokens.length,
@@ -202,7 +214,9 @@ function apart(context, box, rows) {
   const height = box.height / rows;
   const group = shape("g", {"pointer-events": "none"});
   for (let row = 1; row < rows; row++) {
-    group.append(shape("rect", {x: box.x - 1, y: box.y + row * height - 1.5, width: box.width + 2, height: 3, class: "paper"}));
+    group.append(
+      shape("rect", {x: box.x - 1, y: box.y + row * height - 1.5, width: box.width + 2, height: 3, class: "paper"}),
+    );
   }
   picture.add(group);
 }
@@ -225,7 +239,13 @@ function drawTables(context, y) {
   const height = 256;
   const cell = height / rows;
   const what = positions in LAYOUTS ? "the whole table" : "what the paper adds instead";
-  label(picture, {x: 0, y: y + 16, text: `${what}, positions ${count(first)} to ${count(first + rows - 1)}`, bold: true, size: 15});
+  label(picture, {
+    x: 0,
+    y: y + 16,
+    text: `${what}, positions ${count(first)} to ${count(first + rows - 1)}`,
+    bold: true,
+    size: 15,
+  });
   const tokens = trace.tokens(state.stack).length;
   names.forEach((name, index) => {
     const x = axis + (index % perLine) * (width + gap);
@@ -245,18 +265,44 @@ function drawTables(context, y) {
       meaning: own ? "x" : "neutral",
       largest: 1,
       key: `table-${name}`,
-      describe: (row, column) => [`position ${count(first + row)}, dimension ${column}`, precise(table[row][column]), wave(name, column, d_model)],
+      describe: (row, column) => [
+        `position ${count(first + row)}, dimension ${column}`,
+        precise(table[row][column]),
+        wave(name, column, d_model),
+      ],
     });
     if (index % perLine === 0) {
       for (const share of [0, 0.25, 0.5, 0.75]) {
         const row = Math.round(share * rows);
-        label(picture, {x: axis - 6, y: top + row * cell + 10, text: count(first + row), size: 11, quiet: true, anchor: "end", numeric: true});
+        label(picture, {
+          x: axis - 6,
+          y: top + row * cell + 10,
+          text: count(first + row),
+          size: 11,
+          quiet: true,
+          anchor: "end",
+          numeric: true,
+        });
       }
     }
     if (first === 0 && tokens < rows) {
       const end = top + tokens * cell;
-      picture.add(shape("line", {x1: x, x2: x + width, y1: end, y2: end, class: "sentence-end", stroke: "currentColor", "stroke-width": 1.5, "stroke-dasharray": "4 3", "pointer-events": "none"}));
-      if (index % perLine === 0) label(picture, {x: axis - 6, y: end + 10, text: "last token", size: 11, bold: true, anchor: "end"});
+      picture.add(
+        shape("line", {
+          x1: x,
+          x2: x + width,
+          y1: end,
+          y2: end,
+          class: "sentence-end",
+          stroke: "currentColor",
+          "stroke-width": 1.5,
+          "stroke-dasharray": "4 3",
+          "pointer-events": "none",
+        }),
+      );
+      if (index % perLine === 0) {
+        label(picture, {x: axis - 6, y: end + 10, text: "last token", size: 11, bold: true, anchor: "end"});
+      }
     }
     label(picture, {x, y: top + height + 15, text: `dimension 0 … ${d_model - 1}`, size: 11, quiet: true});
   });
@@ -301,15 +347,30 @@ function drawExample(context, layout, y) {
   const tokens = trace.tokens(state.stack);
   const isNarrow = room < 600;
   const shown = [...new Set([0, 1, 2, 3, state.token])].filter((token) => token < tokens.length).sort((a, b) => a - b);
-  label(picture, {x: 0, y: y + 16, text: `worked out with four dimensions${isNarrow ? "" : `, ${LAYOUTS[layout].short}`}`, bold: true, size: 15});
+  label(picture, {
+    x: 0,
+    y: y + 16,
+    text: `worked out with four dimensions${isNarrow ? "" : `, ${LAYOUTS[layout].short}`}`,
+    bold: true,
+    size: 15,
+  });
   const names = shown.map((token) => `${tokens[token]}  ${token}`);
   const left = Math.min(isNarrow ? 70 : 140, Math.max(...names.map((name) => textWidth(name, 14, true)))) + 12;
   const cellWidth = Math.min(150, (room - left) / 4);
   const top = y + 56;
   const table = shown.map((token) => sinusoid(layout, token, 4));
   for (let column = 0; column < 4; column++) {
-    const text = wave(layout, column, 4).replace("position", isNarrow ? "p" : "position").replace(" / 1)", ")");
-    label(picture, {x: left + (column + 0.5) * cellWidth, y: top - 8, text: text.replace(" / ", "/"), size: isNarrow ? 10 : 13, anchor: "middle", quiet: true});
+    const text = wave(layout, column, 4)
+      .replace("position", isNarrow ? "p" : "position")
+      .replace(" / 1)", ")");
+    label(picture, {
+      x: left + (column + 0.5) * cellWidth,
+      y: top - 8,
+      text: text.replace(" / ", "/"),
+      size: isNarrow ? 10 : 13,
+      anchor: "middle",
+      quiet: true,
+    });
   }
   const box = {x: left, y: top, width: 4 * cellWidth, height: shown.length * 32};
   rowLabels(picture, {box, names, width: left - 12, current: shown.indexOf(state.token)});

@@ -96,7 +96,13 @@ function draw(context) {
     for (let row = 0; row < plan.count; row++) {
       const y = TOP + row * ROW + ROW / 2;
       const isChosen = plan.first + row === state.token;
-      arrow(picture, {points: [[x + 2, y], [x + plan.way - 2, y]], width: isChosen ? 2 : 1});
+      arrow(picture, {
+        points: [
+          [x + 2, y],
+          [x + plan.way - 2, y],
+        ],
+        width: isChosen ? 2 : 1,
+      });
     }
     x += plan.way;
   };
@@ -128,7 +134,9 @@ function draw(context) {
   );
   const all = trace.tokens(stack).length;
   if (plan.count < all) {
-    context.note(element("p", {class: "remark"}, `Shown are ${plan.count} of the ${all} tokens, around the chosen one.`));
+    context.note(
+      element("p", {class: "remark"}, `Shown are ${plan.count} of the ${all} tokens, around the chosen one.`),
+    );
   }
 }
 
@@ -225,7 +233,14 @@ function drawMixing(context, plan, attention, x) {
   const isSelf = attention === "self_attention";
   const height = plan.count * ROW;
   const middle = x + plan.block / 2;
-  label(picture, {x: middle, y: 34, text: isSelf ? "self-attention" : "enc-dec att.", size: 14, bold: true, anchor: "middle"});
+  label(picture, {
+    x: middle,
+    y: 34,
+    text: isSelf ? "self-attention" : "enc-dec att.",
+    size: 14,
+    bold: true,
+    anchor: "middle",
+  });
   const remark = isSelf ? "mixes tokens" : "mixes in the source";
   label(picture, {x: middle, y: 51, text: remark, size: 12, quiet: true, anchor: "middle"});
   const area = {x, y: TOP, width: plan.block, height};

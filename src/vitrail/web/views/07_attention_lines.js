@@ -42,7 +42,10 @@ export const attentionLinesView = {
         .map((found) => ({...found, share: looking.weight(found.head, pinned, found.key)}))
         .sort((a, b) => b.share - a.share)[0];
       context.say`In ${whichAttention(context)}, layer ${state.layer}, head ${best.head} gives ${percent(best.share)} of its
-        attention for ${word(asking)} to ${wordAt(to.map(({text}) => text), best.key)}: the strongest link of the heads that are on.`;
+        attention for ${word(asking)} to ${wordAt(
+          to.map(({text}) => text),
+          best.key,
+        )}: the strongest link of the heads that are on.`;
     }
     if (!heads.length) context.say`All heads are off: switch one on to see where it looks.`;
     showControls(context, looking);
@@ -67,7 +70,9 @@ function lookingOf(context) {
   const isCross = attention.endsWith("cross_attention");
   const fed = [-1, ...trace.target.words.slice(0, trace.target.input_tokens.length - 1)];
   const side = (/** @type {boolean} */ isSource) =>
-    isSource ? {tokens: trace.source.tokens, words: trace.source.words} : {tokens: trace.target.input_tokens, words: fed};
+    isSource
+      ? {tokens: trace.source.tokens, words: trace.source.words}
+      : {tokens: trace.target.input_tokens, words: fed};
   const asks = side(state.stack === "encoder");
   const answers = side(state.stack === "encoder" || isCross);
   const isGrouped = context.option("words", "pieces") === "whole";
@@ -76,7 +81,8 @@ function lookingOf(context) {
   const weights = trace.array(`${attention}.weights`);
   const from = group(asks);
   const to = group(answers);
-  const pinned = context.option("pin", "yes") === "no" ? null : from.findIndex(({tokens}) => tokens.includes(state.token));
+  const pinned =
+    context.option("pin", "yes") === "no" ? null : from.findIndex(({tokens}) => tokens.includes(state.token));
   return {
     from,
     to,
@@ -91,7 +97,11 @@ function headsOn(context) {
   const all = Array.from({length: context.trace.config.heads}, (_, head) => head);
   const chosen = context.option("heads", "all");
   if (chosen === "all") return all;
-  return chosen.split(",").filter(Boolean).map(Number).filter((head) => all.includes(head));
+  return chosen
+    .split(",")
+    .filter(Boolean)
+    .map(Number)
+    .filter((head) => all.includes(head));
 }
 
 /**
@@ -199,8 +209,21 @@ function drawLines(context, looking) {
   const top = 40;
   const middle = (/** @type {number} */ index) => top + (index + 0.5) * rowHeight;
   const isCross = context.attention.endsWith("cross_attention");
-  label(picture, {x: nameWidth, y: 18, text: context.state.stack === "encoder" ? "input" : "output", size: 13, quiet: true, anchor: "end"});
-  label(picture, {x: right + marks + 14, y: 18, text: context.state.stack === "encoder" || isCross ? "input" : "output", size: 13, quiet: true});
+  label(picture, {
+    x: nameWidth,
+    y: 18,
+    text: context.state.stack === "encoder" ? "input" : "output",
+    size: 13,
+    quiet: true,
+    anchor: "end",
+  });
+  label(picture, {
+    x: right + marks + 14,
+    y: 18,
+    text: context.state.stack === "encoder" || isCross ? "input" : "output",
+    size: 13,
+    quiet: true,
+  });
 
   const linesPlace = picture.add(shape("g", {}));
   const marksPlace = picture.add(shape("g", {}));
@@ -232,7 +255,14 @@ function drawLines(context, looking) {
   from.forEach(({text}, index) => {
     const group = picture.group({}, () => {
       picture.add(
-        shape("rect", {x: 0, y: top + index * rowHeight, width: left - 4, height: rowHeight, rx: 6, fill: "transparent"}),
+        shape("rect", {
+          x: 0,
+          y: top + index * rowHeight,
+          width: left - 4,
+          height: rowHeight,
+          rx: 6,
+          fill: "transparent",
+        }),
         {x: 0, y: top + index * rowHeight, width: left, height: rowHeight},
       );
       const y = middle(index) + size * 0.35;
@@ -376,11 +406,28 @@ function drawMultiples(context, looking) {
     const isOff = trace.isOff(context.attention, head);
     const group = picture.group({}, () => {
       const box = {x, y, width, height};
-      picture.add(shape("rect", {...box, rx: 10, class: "paper", stroke: headColour(head, theme), "stroke-width": 2}), box);
+      picture.add(
+        shape("rect", {...box, rx: 10, class: "paper", stroke: headColour(head, theme), "stroke-width": 2}),
+        box,
+      );
       label(picture, {x: x + 12, y: y + 22, text: isOff ? `head ${head}, switched off` : `head ${head}`, bold: true});
-      lines(picture, {left, right, leftY: middle, rightY: middle, links: linksOf(looking, pinned, theme, [head], Math.floor(MOST_LINES / heads)), width: 5});
+      lines(picture, {
+        left,
+        right,
+        leftY: middle,
+        rightY: middle,
+        links: linksOf(looking, pinned, theme, [head], Math.floor(MOST_LINES / heads)),
+        width: 5,
+      });
       from.forEach(({text}, index) => {
-        label(picture, {x: left - 4, y: middle(index) + size * 0.35, text: fitText(text, nameWidth, size), size, anchor: "end", bold: index === pinned});
+        label(picture, {
+          x: left - 4,
+          y: middle(index) + size * 0.35,
+          text: fitText(text, nameWidth, size),
+          size,
+          anchor: "end",
+          bold: index === pinned,
+        });
       });
       to.forEach(({text}, index) => {
         label(picture, {x: right + 4, y: middle(index) + size * 0.35, text: fitText(text, nameWidth, size), size});

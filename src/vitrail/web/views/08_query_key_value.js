@@ -84,7 +84,11 @@ function seenPicker(context, parts, seen) {
   return oneOf({
     title: "Seen",
     key: "choice-seen",
-    choices: parts.keyTokens.map((text, token) => ({value: String(token), text, spoken: `${text}, source position ${token}`})),
+    choices: parts.keyTokens.map((text, token) => ({
+      value: String(token),
+      text,
+      spoken: `${text}, source position ${token}`,
+    })),
     current: String(seen),
     onpick: (value, repeated) => context.setOption("seen", value, {replace: repeated}),
   });
@@ -144,7 +148,9 @@ function projectionPieces(context, parts, letter, token, largest) {
   const showColumn = (/** @type {number | null} */ index) => {
     if (!column || !projection) return;
     column.setAttribute("visibility", index === null ? "hidden" : "visible");
-    if (index !== null) column.setAttribute("x", String(Number(column.getAttribute("data-left")) + (index * wWidth) / d_k));
+    if (index !== null) {
+      column.setAttribute("x", String(Number(column.getAttribute("data-left")) + (index * wWidth) / d_k));
+    }
   };
   /** @type {Piece[]} */
   const pieces = [
@@ -155,7 +161,15 @@ function projectionPieces(context, parts, letter, token, largest) {
       note: `1 × ${d_model}`,
       meaning: "x",
       draw: (left, top) =>
-        void strip(picture, {x: left, y: top, values: x, width: xWidth, name: `x of “${from}”`, meaning: "x", key: `x-${letter}`}),
+        void strip(picture, {
+          x: left,
+          y: top,
+          values: x,
+          width: xWidth,
+          name: `x of “${from}”`,
+          meaning: "x",
+          key: `x-${letter}`,
+        }),
     },
     {
       sign: "×",
@@ -233,11 +247,18 @@ function projectionPieces(context, parts, letter, token, largest) {
         describe: (index) => {
           const title = `${letter} of “${from}”, number ${index}: ${precise(values[index])}`;
           if (!projection) return [title];
-          const product = dot(x, Float64Array.from({length: d_model}, (_, row) => projection.at(row, index)));
+          const product = dot(
+            x,
+            Float64Array.from({length: d_model}, (_, row) => projection.at(row, index)),
+          );
           const start = `x · column ${index} of W^${letter.toUpperCase()} = ${decimal(product, 4)}`;
           if (!projection.bias) return [title, start];
           const offset = projection.bias(index);
-          return [title, start, `plus b: ${decimal(product, 4)} + ${decimal(offset, 4)} = ${decimal(product + offset, 4)}`];
+          return [
+            title,
+            start,
+            `plus b: ${decimal(product, 4)} + ${decimal(offset, 4)} = ${decimal(product + offset, 4)}`,
+          ];
         },
       }),
   });

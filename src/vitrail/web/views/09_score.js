@@ -81,15 +81,44 @@ function draw(context, parts, scores, key) {
   const {q: qName, k: kName} = parts.meeting;
   const query = parts.vector(qName, parts.token);
   const isWide = room >= 600;
-  const nameWidth = Math.min(isWide ? 130 : 80, Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4);
+  const nameWidth = Math.min(
+    isWide ? 130 : 80,
+    Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4,
+  );
   const stripWidth = isWide ? Math.min(240, room * 0.28) : room - nameWidth - 90;
   const left = nameWidth + 10;
-  const largest = Math.max(extent(query).size, ...parts.keyTokens.map((_, token) => extent(parts.vector(kName, token)).size));
+  const largest = Math.max(
+    extent(query).size,
+    ...parts.keyTokens.map((_, token) => extent(parts.vector(kName, token)).size),
+  );
 
-  label(picture, {x: nameWidth, y: 18, text: fitText(`q “${asking}”`, nameWidth, 14, true), anchor: "end", bold: true, meaning: "q"});
-  strip(picture, {x: left, y: 3, values: query, width: stripWidth, name: `${qName} of “${asking}”`, meaning: "q", largest, key: "score-q"});
+  label(picture, {
+    x: nameWidth,
+    y: 18,
+    text: fitText(`q “${asking}”`, nameWidth, 14, true),
+    anchor: "end",
+    bold: true,
+    meaning: "q",
+  });
+  strip(picture, {
+    x: left,
+    y: 3,
+    values: query,
+    width: stripWidth,
+    name: `${qName} of “${asking}”`,
+    meaning: "q",
+    largest,
+    key: "score-q",
+  });
   const top = 66;
-  label(picture, {x: left, y: top - 10, text: shown.length < scores.length ? `the keys that fit best, of ${scores.length}` : "keys", size: 13, bold: true, meaning: "k"});
+  label(picture, {
+    x: left,
+    y: top - 10,
+    text: shown.length < scores.length ? `the keys that fit best, of ${scores.length}` : "keys",
+    size: 13,
+    bold: true,
+    meaning: "k",
+  });
   const columns = scoreColumns(parts, scores, left + stripWidth + 18, room, isWide);
   for (const column of columns) {
     label(picture, {x: column.right, y: top - 10, text: column.title, size: 13, bold: true, anchor: "end"});
@@ -233,7 +262,11 @@ function drawTerms(context, parts, panel, top, key) {
       const title = `q “${asking}” · the vector for distance ${decimal(distance, 0)}`;
       if (other) y = drawProduct(context, {y, title, query, other, letter: "a", total});
       else {
-        label(picture, {x: 0, y: y + 16, text: `${title} = ${decimal(total)} (the table of distances is not in this file)`});
+        label(picture, {
+          x: 0,
+          y: y + 16,
+          text: `${title} = ${decimal(total)} (the table of distances is not in this file)`,
+        });
         y += 36;
       }
       const sum = parts.array("scores").at(parts.head, parts.token, key);
@@ -268,7 +301,11 @@ function drawProduct(context, {y, title, query, other, letter, total}) {
   for (let first = 0; first < length; first += columns) {
     const slice = (/** @type {ArrayLike<number>} */ values) => Array.from(values).slice(first, first + columns);
     /** @type {[string, ArrayLike<number>, import("../colour.js").Meaning, number][]} */
-    const rows = [["q", query, "q", largest], [`× ${letter}`, other, "k", largest], ["=", shown, "neutral", largestProduct]];
+    const rows = [
+      ["q", query, "q", largest],
+      [`× ${letter}`, other, "k", largest],
+      ["=", shown, "neutral", largestProduct],
+    ];
     rows.forEach(([name, values, meaning, most], row) => {
       const rowTop = top + row * (LINE + 2);
       label(picture, {x: left - 8, y: rowTop + 18, text: name, anchor: "end", bold: true, meaning});

@@ -59,7 +59,9 @@ function draw(context, parts, {scores, scaled, weights}) {
   const said = parts.keyTokens.map(
     (token, key) => `${token}: ${decimal(scores[key])}, ${decimal(scaled[key])}, ${decimal(weights[key], DIGITS)}`,
   );
-  picture.describe(`Score, score divided by the root of ${d_k}, softmax, for each token. ${said.slice(0, 40).join("; ")}.`);
+  picture.describe(
+    `Score, score divided by the root of ${d_k}, softmax, for each token. ${said.slice(0, 40).join("; ")}.`,
+  );
   const shares = addsUp(weights, 1, DIGITS);
   const divided = parts.isMasked ? `÷ √${d_k}, hidden −∞` : `÷ √${d_k}`;
   /** @type {Step[]} */
@@ -70,11 +72,15 @@ function draw(context, parts, {scores, scaled, weights}) {
   ];
   const nameWidth = Math.max(...steps.map((step) => textWidth(step.name, 14, true))) + 14;
   const cellWidth = (context.room - nameWidth - 6) / parts.keyTokens.length;
-  const tell = (/** @type {number} */ step, /** @type {number} */ key) => tellStep(parts, {scores, scaled, weights}, step, key);
-  const widest = Math.max(...steps.flatMap((step) => Array.from(step.values, (value) => textWidth(step.write(value), 15, step.bold))));
+  const tell = (/** @type {number} */ step, /** @type {number} */ key) =>
+    tellStep(parts, {scores, scaled, weights}, step, key);
+  const widest = Math.max(
+    ...steps.flatMap((step) => Array.from(step.values, (value) => textWidth(step.write(value), 15, step.bold))),
+  );
   const size = Math.min(15, (15 * (cellWidth - 8)) / widest);
-  if (size >= SMALLEST) drawAcross(context, parts, steps, {nameWidth, cellWidth: Math.min(cellWidth, 90), size}, weights, tell);
-  else drawDown(context, parts, steps, weights, tell);
+  if (size >= SMALLEST) {
+    drawAcross(context, parts, steps, {nameWidth, cellWidth: Math.min(cellWidth, 90), size}, weights, tell);
+  } else drawDown(context, parts, steps, weights, tell);
 }
 
 /**
@@ -96,7 +102,10 @@ function tellStep(parts, {scores, scaled, weights}, step, key) {
   let sum = 0;
   for (const value of scaled) sum += Math.exp(value);
   const power = Math.exp(scaled[key]);
-  return [`share of ${token}: ${precise(weights[key])}`, `e^${decimal(scaled[key])} = ${precise4(power)}, of ${precise4(sum)} in all`];
+  return [
+    `share of ${token}: ${precise(weights[key])}`,
+    `e^${decimal(scaled[key])} = ${precise4(power)}, of ${precise4(sum)} in all`,
+  ];
 }
 
 /** @param {number} value */
@@ -127,7 +136,15 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
     label(picture, {x: nameWidth - 10, y: y + 25, text: step.name, bold: true, anchor: "end"});
     names.forEach((_, key) => {
       const text = step.write(step.values[key]);
-      label(picture, {x: nameWidth + (key + 0.5) * cellWidth, y: y + 25, text, size, anchor: "middle", numeric: true, bold: step.bold});
+      label(picture, {
+        x: nameWidth + (key + 0.5) * cellWidth,
+        y: y + 25,
+        text,
+        size,
+        anchor: "middle",
+        numeric: true,
+        bold: step.bold,
+      });
     });
   });
   const base = top + box.height + 130;
@@ -136,7 +153,14 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
     const height = Math.max(1, weights[key] * 112);
     const barWidth = Math.min(40, cellWidth - 10);
     picture.add(
-      shape("rect", {x: nameWidth + (key + 0.5) * cellWidth - barWidth / 2, y: base - height, width: barWidth, height, rx: 3, fill: colour}),
+      shape("rect", {
+        x: nameWidth + (key + 0.5) * cellWidth - barWidth / 2,
+        y: base - height,
+        width: barWidth,
+        height,
+        rx: 3,
+        fill: colour,
+      }),
       {x: nameWidth, y: base, width, height: 2},
     );
   });
@@ -166,7 +190,10 @@ function drawDown(context, parts, steps, weights, tell) {
   const picture = context.picture("");
   const rowHeight = 30;
   const isWide = context.room >= 600;
-  const nameWidth = Math.min(isWide ? 150 : 86, Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4);
+  const nameWidth = Math.min(
+    isWide ? 150 : 86,
+    Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4,
+  );
   const titles = steps.map((step) => step.name.split(",")[0]);
   const cellWidth = isWide ? 110 : Math.floor((context.room - nameWidth - 8) / steps.length);
   const left = nameWidth + 8;
@@ -183,10 +210,23 @@ function drawDown(context, parts, steps, weights, tell) {
     const token = parts.keyTokens[key];
     const y = top + row * rowHeight;
     band(context, {x: left, y: y + 2, width: steps.length * cellWidth, height: rowHeight - 4});
-    label(picture, {x: nameWidth, y: y + 20, text: fitText(token, nameWidth, 14, key === best), anchor: "end", bold: key === best});
+    label(picture, {
+      x: nameWidth,
+      y: y + 20,
+      text: fitText(token, nameWidth, 14, key === best),
+      anchor: "end",
+      bold: key === best,
+    });
     steps.forEach((step, column) => {
       const text = step.write(step.values[key]);
-      label(picture, {x: left + (column + 1) * cellWidth - 8, y: y + 20, text, anchor: "end", numeric: true, bold: step.bold});
+      label(picture, {
+        x: left + (column + 1) * cellWidth - 8,
+        y: y + 20,
+        text,
+        anchor: "end",
+        numeric: true,
+        bold: step.bold,
+      });
     });
     if (isWide) {
       const bar = {x: barLeft, y: y + 6, width: Math.max(1, weights[key] * room), height: rowHeight - 12};
@@ -218,6 +258,12 @@ function drawDown(context, parts, steps, weights, tell) {
  * @param {import("../draw/picture.js").Box} box
  */
 function band(context, box) {
-  const rect = shape("rect", {...box, rx: Math.min(6, box.height / 2), class: "band", fill: "currentColor", "fill-opacity": 0.06});
+  const rect = shape("rect", {
+    ...box,
+    rx: Math.min(6, box.height / 2),
+    class: "band",
+    fill: "currentColor",
+    "fill-opacity": 0.06,
+  });
   context.picture("").add(rect, box);
 }

@@ -102,7 +102,10 @@ function draw(context, parts, weights) {
   const isWide = room >= 600;
   const terms = termsOf(parts, weights);
   const z = sumOf(parts, terms);
-  const nameWidth = Math.min(isWide ? 110 : 72, Math.max(60, ...terms.map((term) => textWidth(term.name, 14, true) + 2)));
+  const nameWidth = Math.min(
+    isWide ? 110 : 72,
+    Math.max(60, ...terms.map((term) => textWidth(term.name, 14, true) + 2)),
+  );
   const weightLeft = nameWidth + 8;
   const left = weightLeft + 62;
   const inNumbers = columnsShown(context, d_k, Math.floor((room - left - (isWide ? 150 : 0)) / 58));
@@ -116,20 +119,49 @@ function draw(context, parts, weights) {
   if (isWide) label(picture, {x: left, y: 22, text: "share × v, all numbers", size: 13, bold: true, meaning: "v"});
   for (let column = 0; column < inNumbers.count; column++) {
     const x = numberLeft + (column + 1) * cellWidth - 8;
-    label(picture, {x, y: 22, text: String(inNumbers.first + column), size: 12, quiet: true, anchor: "end", numeric: true});
+    label(picture, {
+      x,
+      y: 22,
+      text: String(inNumbers.first + column),
+      size: 12,
+      quiet: true,
+      anchor: "end",
+      numeric: true,
+    });
   }
   const largest = Math.max(...terms.map((term) => extent(term.values).size), extent(z).size);
-  const shares = addsUp(terms.map((term) => term.weight ?? 0), 1, DIGITS);
+  const shares = addsUp(
+    terms.map((term) => term.weight ?? 0),
+    1,
+    DIGITS,
+  );
   const columns = Array.from({length: inNumbers.count}, (_, column) => {
     const index = inNumbers.first + column;
-    return addsUp(terms.map((term) => term.values[index]), z[index], DIGITS);
+    return addsUp(
+      terms.map((term) => term.values[index]),
+      z[index],
+      DIGITS,
+    );
   });
   const {soft} = shades("v", picture.theme);
   terms.forEach((term, row) => {
     const y = top + row * ROW;
     label(picture, {x: nameWidth, y: y + 19, text: fitText(term.name, nameWidth, 14), anchor: "end"});
-    if (term.weight !== null) shareMark(context, parts.head, {x: weightLeft, y: y + 3, share: term.weight, text: decimal(shares[row], DIGITS)});
-    if (isWide) bareStrip(picture, {x: left, y: y + 3, values: term.values, width: stripWidth, cellHeight: ROW - 6, largest, meaning: "v", name: "share × v"});
+    if (term.weight !== null) {
+      shareMark(context, parts.head, {x: weightLeft, y: y + 3, share: term.weight, text: decimal(shares[row], DIGITS)});
+    }
+    if (isWide) {
+      bareStrip(picture, {
+        x: left,
+        y: y + 3,
+        values: term.values,
+        width: stripWidth,
+        cellHeight: ROW - 6,
+        largest,
+        meaning: "v",
+        name: "share × v",
+      });
+    }
     const band = {x: numberLeft, y: y + 2, width: inNumbers.count * cellWidth, height: ROW - 4};
     picture.add(shape("rect", {...band, rx: 5, fill: soft}), band);
     columns.forEach((column, place) => {
@@ -138,9 +170,27 @@ function draw(context, parts, weights) {
     });
   });
   const line = top + terms.length * ROW + 7;
-  const rule = {x1: weightLeft, x2: numberLeft + inNumbers.count * cellWidth, y1: line, y2: line, stroke: "currentColor", "stroke-width": 1.5};
+  const rule = {
+    x1: weightLeft,
+    x2: numberLeft + inNumbers.count * cellWidth,
+    y1: line,
+    y2: line,
+    stroke: "currentColor",
+    "stroke-width": 1.5,
+  };
   picture.add(shape("line", rule));
-  drawSum(context, parts, {y: line + 8, z, left, nameWidth, stripWidth, numberLeft, cellWidth, inNumbers, largest, isWide});
+  drawSum(context, parts, {
+    y: line + 8,
+    z,
+    left,
+    nameWidth,
+    stripWidth,
+    numberLeft,
+    cellWidth,
+    inNumbers,
+    largest,
+    isWide,
+  });
   readable(picture, {
     x: numberLeft,
     y: top,
@@ -182,7 +232,11 @@ function columnsShown(context, d_k, fit) {
   const first = Math.min(page * count, d_k - count);
   const choices = Array.from({length: pages}, (_, number) => {
     const from = Math.min(number * count, d_k - count);
-    return {value: String(number), text: `${from}–${from + count - 1}`, spoken: `numbers ${from} to ${from + count - 1}`};
+    return {
+      value: String(number),
+      text: `${from}–${from + count - 1}`,
+      spoken: `numbers ${from} to ${from + count - 1}`,
+    };
   });
   const picker = oneOf({
     title: "Numbers",
@@ -205,7 +259,16 @@ function shareMark(context, head, {x, y, share, text}) {
   const picture = context.picture("");
   const rgb = shareRgb(share, headColour(head, picture.theme), picture.theme);
   picture.add(shape("rect", {x, y, width: 56, height: ROW - 6, rx: 5, fill: css(rgb)}));
-  label(picture, {x: x + 50, y: y + 16, text, anchor: "end", numeric: true, bold: true, colour: inkOn(rgb), size: 13.5});
+  label(picture, {
+    x: x + 50,
+    y: y + 16,
+    text,
+    anchor: "end",
+    numeric: true,
+    bold: true,
+    colour: inkOn(rgb),
+    size: 13.5,
+  });
 }
 
 /**
@@ -215,7 +278,11 @@ function shareMark(context, head, {x, y, share, text}) {
  * @param {{y: number, z: ArrayLike<number>, left: number, nameWidth: number, stripWidth: number, numberLeft: number,
  *   cellWidth: number, inNumbers: {first: number, count: number}, largest: number, isWide: boolean}} given
  */
-function drawSum(context, parts, {y, z, left, nameWidth, stripWidth, numberLeft, cellWidth, inNumbers, largest, isWide}) {
+function drawSum(
+  context,
+  parts,
+  {y, z, left, nameWidth, stripWidth, numberLeft, cellWidth, inNumbers, largest, isWide},
+) {
   const picture = context.picture("");
   /** @type {{name: string, values: ArrayLike<number>}[]} */
   const rows = [{name: parts.isOff ? "sum" : "z", values: z}];
@@ -224,9 +291,29 @@ function drawSum(context, parts, {y, z, left, nameWidth, stripWidth, numberLeft,
   rows.forEach(({name, values}, row) => {
     const top = y + row * (ROW + 4);
     label(picture, {x: nameWidth, y: top + 19, text: name, size: 15, bold: true, anchor: "end", meaning: "z"});
-    if (row === 0) label(picture, {x: nameWidth + 58, y: top + 19, text: decimal(1, DIGITS), anchor: "end", numeric: true, bold: true, size: 13.5});
+    if (row === 0) {
+      label(picture, {
+        x: nameWidth + 58,
+        y: top + 19,
+        text: decimal(1, DIGITS),
+        anchor: "end",
+        numeric: true,
+        bold: true,
+        size: 13.5,
+      });
+    }
     if (isWide) {
-      strip(picture, {x: left, y: top + 2, values, width: stripWidth, cellHeight: ROW - 4, name: `z of “${parts.queryTokens[parts.token]}”`, meaning: "z", largest, key: `z-${row}`});
+      strip(picture, {
+        x: left,
+        y: top + 2,
+        values,
+        width: stripWidth,
+        cellHeight: ROW - 4,
+        name: `z of “${parts.queryTokens[parts.token]}”`,
+        meaning: "z",
+        largest,
+        key: `z-${row}`,
+      });
     }
     const band = {x: numberLeft, y: top + 1, width: inNumbers.count * cellWidth, height: ROW - 2};
     picture.add(shape("rect", {...band, rx: 5, fill: soft}), band);

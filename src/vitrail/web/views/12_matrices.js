@@ -159,7 +159,18 @@ function projectionPieces(context, parts, letter, row, hasNames) {
         const width = isNarrow ? short : 70;
         const offset = projection?.bias;
         if (!offset) return missing(picture, {x, y, width, height: 14, meaning: letter, text: "not here"});
-        matrix(picture, {x, y, rows: 1, columns: d_k, cellWidth: width / d_k, cellHeight: 14, value: (_, column) => offset(column), name: `b^${size}`, meaning: letter, key: `b-${letter}`});
+        matrix(picture, {
+          x,
+          y,
+          rows: 1,
+          columns: d_k,
+          cellWidth: width / d_k,
+          cellHeight: 14,
+          value: (_, column) => offset(column),
+          name: `b^${size}`,
+          meaning: letter,
+          key: `b-${letter}`,
+        });
       },
     });
   }
@@ -202,7 +213,9 @@ function tokenMatrix(context, parts, given) {
     note: `${tokens.length} × ${columns}`,
     meaning,
     draw: (x, y) => {
-      if (given.hasNames) rowLabels(picture, {box: {x, y, width, height}, names: tokens, size: 10.5, width: NAMES - 6, current, gap: 6});
+      if (given.hasNames) {
+        rowLabels(picture, {box: {x, y, width, height}, names: tokens, size: 10.5, width: NAMES - 6, current, gap: 6});
+      }
       matrix(picture, {
         x,
         y,
@@ -217,7 +230,9 @@ function tokenMatrix(context, parts, given) {
         current: current === undefined ? undefined : {row: current},
         key: given.key,
         describe: (token, column) => [
-          columnTokens ? `${name}: “${tokens[token]}” → “${columnTokens[column]}”` : `${name}: “${tokens[token]}”, number ${column}`,
+          columnTokens
+            ? `${name}: “${tokens[token]}” → “${columnTokens[column]}”`
+            : `${name}: “${tokens[token]}”, number ${column}`,
           precise(at(token, column)),
         ],
         onpick: current === undefined ? undefined : (token) => context.update({token}),
@@ -274,7 +289,15 @@ function attentionPieces(context, parts) {
   };
   const common = {tokens: queryTokens, row, current: parts.token};
   return [
-    tokenMatrix(context, parts, {...common, name: `Q${turned}`, meaning: "q", columns: d_k, at: (t, i) => q.at(head, t, i), width: short, key: "q-again"}),
+    tokenMatrix(context, parts, {
+      ...common,
+      name: `Q${turned}`,
+      meaning: "q",
+      columns: d_k,
+      at: (t, i) => q.at(head, t, i),
+      width: short,
+      key: "q-again",
+    }),
     keysTransposed,
     {
       sign: "→",
@@ -303,10 +326,30 @@ function attentionPieces(context, parts) {
         key: "weights",
       }),
     },
-    {sign: "×", ...tokenMatrix(context, parts, {tokens: keyTokens, row, name: "V", meaning: "v", columns: d_k, at: (t, i) => v.at(parts.kvHead, t, i), width: short, key: "v-again"})},
+    {
+      sign: "×",
+      ...tokenMatrix(context, parts, {
+        tokens: keyTokens,
+        row,
+        name: "V",
+        meaning: "v",
+        columns: d_k,
+        at: (t, i) => v.at(parts.kvHead, t, i),
+        width: short,
+        key: "v-again",
+      }),
+    },
     {
       sign: parts.isRelative ? "→" : "=",
-      ...tokenMatrix(context, parts, {...common, name: parts.isOff ? "Z (off)" : "Z", meaning: "z", columns: d_k, at: (t, i) => z.at(head, t, i), width: short, key: "z"}),
+      ...tokenMatrix(context, parts, {
+        ...common,
+        name: parts.isOff ? "Z (off)" : "Z",
+        meaning: "z",
+        columns: d_k,
+        at: (t, i) => z.at(head, t, i),
+        width: short,
+        key: "z",
+      }),
     },
   ];
 }

@@ -81,23 +81,42 @@ function draw(context, name) {
   const isBeside = room > 760 && ((room - gap - slant) / 2 - names) / tokens.length >= 15;
   const space = (isBeside ? (room - gap - slant) / 2 : room - slant) - names;
   const isLong = tokens.length > LONG;
-  const cell = isLong ? Math.max(3, Math.min(15, space / tokens.length)) : Math.max(15, Math.min(52, space / tokens.length));
+  const cell = isLong
+    ? Math.max(3, Math.min(15, space / tokens.length))
+    : Math.max(15, Math.min(52, space / tokens.length));
   const height = isLong ? cell : cell < 24 ? Math.max(cell, 15) : Math.min(cell, 30);
   const above = (isLong ? 24 : columnLabelsHeight(tokens, cell, 13)) + 34;
   const digits = tokens.length <= MOST_WRITTEN && cell >= 36 ? 1 : undefined;
   const width = names + tokens.length * cell;
   const before = drawMatrix(context, scaled, {x: names, y: above, cell, height, digits, isAfter: false});
-  const place = isBeside
-    ? {x: width + gap + names, y: above}
-    : {x: names, y: before.y + before.height + 54 + above};
+  const place = isBeside ? {x: width + gap + names, y: above} : {x: names, y: before.y + before.height + 54 + above};
   const after = drawMatrix(context, weights, {...place, cell, height, digits: digits && 2, isAfter: true});
   if (isBeside) {
     const middle = before.y + before.height / 2;
-    arrow(picture, {points: [[before.x + before.width + 8, middle], [before.x + before.width + gap - 4, middle]], width: 3});
-    label(picture, {x: before.x + before.width + gap / 2, y: middle - 12, text: "softmax", size: 13, quiet: true, anchor: "middle"});
+    arrow(picture, {
+      points: [
+        [before.x + before.width + 8, middle],
+        [before.x + before.width + gap - 4, middle],
+      ],
+      width: 3,
+    });
+    label(picture, {
+      x: before.x + before.width + gap / 2,
+      y: middle - 12,
+      text: "softmax",
+      size: 13,
+      quiet: true,
+      anchor: "middle",
+    });
   } else {
     const middle = before.x + before.width / 2;
-    arrow(picture, {points: [[middle, before.y + before.height + 6], [middle, before.y + before.height + 40]], width: 3});
+    arrow(picture, {
+      points: [
+        [middle, before.y + before.height + 6],
+        [middle, before.y + before.height + 40],
+      ],
+      width: 3,
+    });
     label(picture, {x: middle + 14, y: before.y + before.height + 28, text: "softmax", size: 13, quiet: true});
   }
   drawRow(context, name, after.y + after.height + 34);
@@ -129,7 +148,13 @@ function draw(context, name) {
       rows: [
         {name: "q·k / √d_k", values: some(scores).map((score) => score / divisor), meaning: "q"},
         {name: "masked", values: some(scaled.row(head, step)), meaning: "neutral"},
-        {name: "softmax", values: some(weights.row(head, step)), meaning: "decoder", bold: true, write: (weight) => (weight === 0 ? "0" : decimal(weight, 3))},
+        {
+          name: "softmax",
+          values: some(weights.row(head, step)),
+          meaning: "decoder",
+          bold: true,
+          write: (weight) => (weight === 0 ? "0" : decimal(weight, 3)),
+        },
       ],
       name: `Step ${step + 1}, before and after the mask and after the softmax`,
       current: shown.indexOf(step),
@@ -170,13 +195,26 @@ function draw(context, name) {
     if (digits === undefined && tokens.length > 3) writeHidden(box, isAfter ? "0" : "−∞");
     if (isLong) {
       // Names would touch: only the chosen token has its own.
-      rowLabels(picture, {box: {...box, y: box.y + step * height, height}, names: [tokens[step]], size: 14, width: 110, current: 0});
-      label(picture, {x: box.x + (step + 0.5) * cell, y: y - 6, text: tokens[step], size: 13, bold: true, anchor: "middle"});
+      rowLabels(picture, {
+        box: {...box, y: box.y + step * height, height},
+        names: [tokens[step]],
+        size: 14,
+        width: 110,
+        current: 0,
+      });
+      label(picture, {
+        x: box.x + (step + 0.5) * cell,
+        y: y - 6,
+        text: tokens[step],
+        size: 13,
+        bold: true,
+        anchor: "middle",
+      });
     } else {
       rowLabels(picture, {box, names: tokens, size: 14, width: 110, current: step});
       columnLabels(picture, {box, names: tokens, size: 13, current: step, gap: 6});
     }
-    label(picture, {x: x, y: y - above + 14, text: title, bold: true, size: 14});
+    label(picture, {x, y: y - above + 14, text: title, bold: true, size: 14});
     return box;
   }
 

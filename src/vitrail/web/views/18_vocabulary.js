@@ -64,7 +64,11 @@ function search(context, ids) {
           class: "choice",
           "aria-label": `take ${vocabulary[id]} away`,
           "data-key": `vocabulary-chosen-${id}`,
-          onclick: () => chooseWords(context, ids.filter((other) => other !== id)),
+          onclick: () =>
+            chooseWords(
+              context,
+              ids.filter((other) => other !== id),
+            ),
         },
         `${vocabulary[id]} ✕`,
       ),
@@ -111,7 +115,11 @@ function search(context, ids) {
   list();
   const reset =
     context.option("words", "") &&
-    element("button", {type: "button", "data-key": "vocabulary-reset", onclick: () => chooseWords(context, [])}, "as in the beginning");
+    element(
+      "button",
+      {type: "button", "data-key": "vocabulary-reset", onclick: () => chooseWords(context, [])},
+      "as in the beginning",
+    );
   const all = element(
     "div",
     {},
@@ -164,7 +172,10 @@ function draw(context, ids, current) {
     largest: 1,
     colour: shades("decoder", theme).strong,
     name: "One-hot vectors of the chosen words",
-    describe: (row, column) => [`the row of “${names[row]}”, column ${ids[column]} “${names[column]}”`, row === column ? "1" : "0"],
+    describe: (row, column) => [
+      `the row of “${names[row]}”, column ${ids[column]} “${names[column]}”`,
+      row === column ? "1" : "0",
+    ],
     onpick: (row) => context.setOption("word", String(ids[row])),
     current: ids.includes(current) ? {row: ids.indexOf(current)} : undefined,
     key: "vocabulary-one-hot",
@@ -172,7 +183,15 @@ function draw(context, ids, current) {
   rowLabels(picture, {box, names, size: 15, width: 150, current: ids.indexOf(current)});
   columnLabels(picture, {box: {...box, y: top - numbers}, names, size: 15, current: ids.indexOf(current)});
   ids.forEach((id, column) => {
-    label(picture, {x: box.x + (column + 0.5) * cell, y: top - 7, text: String(id), size: 13, quiet: true, anchor: "middle", numeric: true});
+    label(picture, {
+      x: box.x + (column + 0.5) * cell,
+      y: top - 7,
+      text: String(id),
+      size: 13,
+      quiet: true,
+      anchor: "middle",
+      numeric: true,
+    });
   });
   label(picture, {x: box.x + box.width + 10, y: top + 22, text: "… 0", size: 15, quiet: true});
   const below = box.y + box.height + 44;

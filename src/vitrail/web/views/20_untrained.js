@@ -38,7 +38,10 @@ export const untrainedView = {
       renderWithoutProbes(context);
       return;
     }
-    const own = Math.max(0, probes.findIndex(({source}) => source === trace.source.text));
+    const own = Math.max(
+      0,
+      probes.findIndex(({source}) => source === trace.source.text),
+    );
     const asked = Number(context.option("probe", String(own)));
     const which = probes[asked] ? asked : own;
     const records = probeRecords(trace, which);
@@ -230,7 +233,10 @@ function drawMatrices(context, forced, title, y) {
   });
   picture.describe(
     `${title}: ${rows
-      .map((name, position) => `position ${name}: ${percent(Math.exp(forced.logProb(position, forced.ids[position]) ?? -Infinity))}`)
+      .map(
+        (name, position) =>
+          `position ${name}: ${percent(Math.exp(forced.logProb(position, forced.ids[position]) ?? -Infinity))}`,
+      )
       .join("; ")}.`,
   );
   return second.y + second.height;
@@ -256,8 +262,23 @@ function drawCurve(context, records, current, y, show) {
   const up = (/** @type {number} */ loss) => y + 30 + height * (1 - loss / largest);
   label(picture, {x: 0, y: y + 8, text: "loss of this sentence", bold: true, size: 15});
   for (const value of [0, largest]) {
-    label(picture, {x: left - 8, y: up(value) + 5, text: decimal(value, 1), size: 13, quiet: true, anchor: "end", numeric: true});
-    picture.add(shape("path", {d: `M${left} ${up(value)}H${width}`, stroke: shades("neutral", theme).strong, "stroke-width": 0.75, opacity: 0.5}));
+    label(picture, {
+      x: left - 8,
+      y: up(value) + 5,
+      text: decimal(value, 1),
+      size: 13,
+      quiet: true,
+      anchor: "end",
+      numeric: true,
+    });
+    picture.add(
+      shape("path", {
+        d: `M${left} ${up(value)}H${width}`,
+        stroke: shades("neutral", theme).strong,
+        "stroke-width": 0.75,
+        opacity: 0.5,
+      }),
+    );
   }
   const {strong} = shades("decoder", theme);
   const path = losses.map((loss, index) => `${index ? "L" : "M"}${at(index)} ${up(loss)}`).join("");
@@ -270,7 +291,16 @@ function drawCurve(context, records, current, y, show) {
     if (index % every && index !== records.length - 1) return;
     if (index !== records.length - 1 && records.length - 1 - index < every) return;
     const text = fitText(count(step), 56, 13);
-    label(picture, {x: at(index), y: y + 30 + height + 20, text, size: 13, quiet: index !== current, bold: index === current, anchor: "middle", numeric: true});
+    label(picture, {
+      x: at(index),
+      y: y + 30 + height + 20,
+      text,
+      size: 13,
+      quiet: index !== current,
+      bold: index === current,
+      anchor: "middle",
+      numeric: true,
+    });
   });
   readable(picture, {
     x: left,
@@ -280,7 +310,10 @@ function drawCurve(context, records, current, y, show) {
     cellWidth: pitch,
     cellHeight: height + 34,
     label: `Loss through training, from ${decimal(losses[0])} to ${decimal(losses[losses.length - 1])}`,
-    describe: (_, column) => [`step ${count(records[column].step)}: loss ${precise(losses[column])}`, `“${shorten(records[column].translation)}”`],
+    describe: (_, column) => [
+      `step ${count(records[column].step)}: loss ${precise(losses[column])}`,
+      `“${shorten(records[column].translation)}”`,
+    ],
     onpick: (_, column) => show(column),
     key: "untrained-curve",
   });

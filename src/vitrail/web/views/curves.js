@@ -39,15 +39,32 @@ export function curveChart(picture, {x, y, width, height, title, curves, last, w
   for (const tick of ticks) {
     const at = downOf(tick);
     picture.add(
-      shape("line", {x1: area.x, x2: area.x + area.width, y1: at, y2: at, stroke: line.strong, "stroke-width": 0.75, opacity: 0.4}),
+      shape("line", {
+        x1: area.x,
+        x2: area.x + area.width,
+        y1: at,
+        y2: at,
+        stroke: line.strong,
+        "stroke-width": 0.75,
+        opacity: 0.4,
+      }),
     );
     label(picture, {x: area.x - 6, y: at + 4, text: write(tick), size: 13, anchor: "end", quiet: true, numeric: true});
   }
   label(picture, {x: area.x, y: area.y + area.height + 18, text: "step 0", size: 13, quiet: true});
-  label(picture, {x: area.x + area.width, y: area.y + area.height + 18, text: count(last), size: 13, anchor: "end", quiet: true});
+  label(picture, {
+    x: area.x + area.width,
+    y: area.y + area.height + 18,
+    text: count(last),
+    size: 13,
+    anchor: "end",
+    quiet: true,
+  });
   for (const {points, meaning, dots, name} of curves) {
     const {strong} = shades(meaning, picture.theme);
-    const path = points.map(({step, value}, index) => `${index ? "L" : "M"}${acrossOf(step).toFixed(2)} ${downOf(value).toFixed(2)}`);
+    const path = points.map(
+      ({step, value}, index) => `${index ? "L" : "M"}${acrossOf(step).toFixed(2)} ${downOf(value).toFixed(2)}`,
+    );
     if (points.length > 1) {
       picture.add(
         shape("path", {
@@ -61,7 +78,9 @@ export function curveChart(picture, {x, y, width, height, title, curves, last, w
       );
     }
     if (!dots && points.length > 1) continue;
-    for (const {step, value} of points) picture.add(shape("circle", {cx: acrossOf(step), cy: downOf(value), r: 4, fill: strong}));
+    for (const {step, value} of points) {
+      picture.add(shape("circle", {cx: acrossOf(step), cy: downOf(value), r: 4, fill: strong}));
+    }
   }
   readCurves(picture, {area, curves, last, write, title});
   picture.reach(x + width, y + height);

@@ -42,7 +42,14 @@ export function equation(picture, {x, y, pieces, room}) {
       piece.draw(inside, pieceTop);
       if (piece.note) {
         const under = pieceTop + piece.height + 16;
-        label(picture, {x: inside + piece.width / 2, y: under, text: piece.note, size: 12, quiet: true, anchor: "middle"});
+        label(picture, {
+          x: inside + piece.width / 2,
+          y: under,
+          text: piece.note,
+          size: 12,
+          quiet: true,
+          anchor: "middle",
+        });
       }
       left += width;
     }

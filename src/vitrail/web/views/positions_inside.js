@@ -23,7 +23,13 @@ export function drawTurns(context, y) {
   const half = trace.config.d_k / 2;
   const top = context.inside(`${state.stack}.${state.layer}`) ? drawDials(context, y) : y; // else the table alone
   const tokens = trace.tokens(state.stack);
-  label(picture, {x: 0, y: top + 16, text: `the cosine of every angle: ${tokens.length} positions × ${half} pairs`, bold: true, size: 15});
+  label(picture, {
+    x: 0,
+    y: top + 16,
+    text: `the cosine of every angle: ${tokens.length} positions × ${half} pairs`,
+    bold: true,
+    size: 15,
+  });
   const nameWidth = Math.min(100, Math.max(...tokens.map((name) => textWidth(name, 13, true)))) + 10;
   const row = tokens.length > 40 ? 8 : 18;
   const box = {x: nameWidth, y: top + 30, width: Math.min(room - nameWidth, half * 40), height: tokens.length * row};
@@ -65,11 +71,28 @@ function drawDials(context, y) {
   const pairs = Math.min(half, room < 600 ? 6 : 8);
   const perLine = Math.max(1, Math.min(pairs, Math.floor(room / space)));
   for (let pair = 0; pair < pairs; pair++) {
-    const middle = {x: (pair % perLine) * space + DIAL + 4, y: y + 40 + DIAL + Math.floor(pair / perLine) * (space + 34)};
+    const middle = {
+      x: (pair % perLine) * space + DIAL + 4,
+      y: y + 40 + DIAL + Math.floor(pair / perLine) * (space + 34),
+    };
     const turn = angle(state.token, pair, half);
     dial(context, middle, [before[pair], before[pair + half]], [after[pair], after[pair + half]]);
-    label(picture, {x: middle.x, y: middle.y + DIAL + 18, text: `numbers ${pair} and ${pair + half}`, size: 11, anchor: "middle", quiet: true});
-    label(picture, {x: middle.x, y: middle.y + DIAL + 34, text: `${decimal(turn, turn < 0.1 ? 4 : 2)} rad`, size: 12, anchor: "middle", numeric: true});
+    label(picture, {
+      x: middle.x,
+      y: middle.y + DIAL + 18,
+      text: `numbers ${pair} and ${pair + half}`,
+      size: 11,
+      anchor: "middle",
+      quiet: true,
+    });
+    label(picture, {
+      x: middle.x,
+      y: middle.y + DIAL + 34,
+      text: `${decimal(turn, turn < 0.1 ? 4 : 2)} rad`,
+      size: 12,
+      anchor: "middle",
+      numeric: true,
+    });
   }
   return y + 40 + Math.ceil(pairs / perLine) * (space + 34) + 10;
 }
@@ -93,7 +116,18 @@ function dial(context, middle, before, after) {
   });
   const hand = (/** @type {number[]} */ pair, /** @type {number} */ width, /** @type {number} */ opacity) => {
     const [x, y] = [middle.x + (pair[0] / size) * (DIAL - 4), middle.y - (pair[1] / size) * (DIAL - 4)];
-    picture.add(shape("line", {x1: middle.x, y1: middle.y, x2: x, y2: y, stroke: strong, "stroke-width": width, opacity, "stroke-linecap": "round"}));
+    picture.add(
+      shape("line", {
+        x1: middle.x,
+        y1: middle.y,
+        x2: x,
+        y2: y,
+        stroke: strong,
+        "stroke-width": width,
+        opacity,
+        "stroke-linecap": "round",
+      }),
+    );
     picture.add(shape("circle", {cx: x, cy: y, r: width, fill: strong, opacity}));
   };
   hand(before, 2, 0.4);
@@ -111,13 +145,25 @@ export function drawDistances(context, y) {
   const tokens = trace.tokens(state.stack);
   const {max_distance, d_k} = trace.config;
   const clip = (/** @type {number} */ distance) => Math.max(-max_distance, Math.min(max_distance, distance));
-  label(picture, {x: 0, y: y + 16, text: "how far the column’s token stands after the row’s, cut off", bold: true, size: 15});
+  label(picture, {
+    x: 0,
+    y: y + 16,
+    text: "how far the column’s token stands after the row’s, cut off",
+    bold: true,
+    size: 15,
+  });
   const nameWidth = Math.min(90, Math.max(...tokens.map((name) => textWidth(name, 13, true)))) + 10;
   const cell = Math.max(6, Math.min(34, (room - nameWidth - 30) / tokens.length));
   const top = y + 30 + columnLabelsHeight(tokens, cell, 12);
   const box = {x: nameWidth, y: top, width: tokens.length * cell, height: tokens.length * Math.min(cell, 24)};
   if (cell >= 14) {
-    rowLabels(picture, {box, names: tokens, size: Math.min(13, cell * 0.7), width: nameWidth - 10, current: state.token});
+    rowLabels(picture, {
+      box,
+      names: tokens,
+      size: Math.min(13, cell * 0.7),
+      width: nameWidth - 10,
+      current: state.token,
+    });
     columnLabels(picture, {box, names: tokens, size: 12});
   }
   matrix(picture, {
@@ -133,7 +179,10 @@ export function drawDistances(context, y) {
     key: "distances",
     current: {row: state.token},
     onpick: (token) => context.update({token}),
-    describe: (query, key) => [`“${tokens[query]}” → “${tokens[key]}”`, `distance ${decimal(key - query, 0)}, counted as ${decimal(clip(key - query), 0)}`],
+    describe: (query, key) => [
+      `“${tokens[query]}” → “${tokens[key]}”`,
+      `distance ${decimal(key - query, 0)}, counted as ${decimal(clip(key - query), 0)}`,
+    ],
   });
   let bottom = top + box.height + 24;
   for (const what of /** @type {const} */ (["key", "value"])) bottom = distanceTable(context, what, d_k, bottom);
@@ -174,7 +223,10 @@ function distanceTable(context, what, d_k, y) {
     name: `distance vectors for ${what}s`,
     meaning: what === "key" ? "k" : "v",
     key: `distance-${what}`,
-    describe: (distance, number) => [`distance ${names[distance]}, number ${number}`, precise(table.at(distance, number))],
+    describe: (distance, number) => [
+      `distance ${names[distance]}, number ${number}`,
+      precise(table.at(distance, number)),
+    ],
   });
   return y + 44 + box.height;
 }

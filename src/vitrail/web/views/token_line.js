@@ -52,7 +52,13 @@ export function tokenLine(picture, {x, y, width, tokens, current, meaning = "neu
     const box = {x: x + chip.x, y: y + chip.y, width: chip.width, height: chip.height};
     const node = picture.group({}, () => {
       picture.add(
-        shape("rect", {...box, rx: 8, fill: soft, stroke: isCurrent ? strong : "none", "stroke-width": isCurrent ? 3 : 0}),
+        shape("rect", {
+          ...box,
+          rx: 8,
+          fill: soft,
+          stroke: isCurrent ? strong : "none",
+          "stroke-width": isCurrent ? 3 : 0,
+        }),
         box,
       );
       label(picture, {
