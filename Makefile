@@ -43,11 +43,12 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The page's format, types and pure functions. They need node, which using Vitrail does not: without it they are skipped.
+# The page's format, lint, types and pure functions. They need node, which using Vitrail does not: without it they are skipped.
 NPM_INSTALL := npm install --silent --no-audit --no-fund --no-package-lock
 web:
 	@if command -v npm >/dev/null; then \
-	  cd $(WEB) && $(NPM_INSTALL) && npm run --silent format:check && npm run --silent types && npm test --silent; \
+	  cd $(WEB) && $(NPM_INSTALL) && npm run --silent format:check && npm run --silent lint && \
+	  npm run --silent types && npm test --silent; \
 	else echo "node is not installed: the checks of the page's JavaScript are skipped"; fi
 
 format: setup

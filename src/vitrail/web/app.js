@@ -7,7 +7,9 @@ import {LayerFetcher} from "./fetching.js";
 import {MissingNumbers} from "./trace.js";
 import {openSource} from "./source.js";
 import {pictureBox} from "./draw/picture.js";
+import {Player} from "./views/live.js";
 import {readRequest, writeRequest} from "./request.js";
+import {Ruler} from "./draw/ruler.js";
 import {runIdle} from "./idle.js";
 import {savePng, saveSvg} from "./save.js";
 import {ThemeKeeper} from "./theme.js";
@@ -57,6 +59,8 @@ class App {
     this.context = null;
     this.stopChecking = () => {};
     this.drawnRoom = 0;
+    this.ruler = new Ruler();
+    this.player = new Player();
     this.fetcher = this.source.canTranslate
       ? new LayerFetcher(this.source, {arrived: () => this.arrived(), failed: (thrown) => this.failed(thrown)})
       : null;
@@ -192,6 +196,7 @@ class App {
         state,
         theme: this.themes.theme,
         tooltip: this.page.tooltip,
+        ruler: this.ruler,
         go: (stack, layer, sublayer) => this.jump(stack, layer, sublayer),
       }),
     );
@@ -218,6 +223,8 @@ class App {
         theme,
         room: this.drawnRoom,
         tooltip: this.page.tooltip,
+        ruler: this.ruler,
+        player: this.player,
         update,
         models: this.models,
         studio: this.source.canTranslate ? this.source : null,

@@ -81,7 +81,7 @@ function* layerSteps(trace, stack, layer) {
       const kind = trace.config.activation;
       const feed = `${path}.feed_forward`;
       const inner = `${weights}.feed_forward.inner`;
-      yield linear(trace, `${feed}.hidden`, input, `${inner}.weight`, `${inner}.bias`, (x) => activate(kind, x));
+      yield linear(trace, `${feed}.hidden`, input, `${inner}.weight`, `${inner}.bias`, (sum) => activate(kind, sum));
       const outer = `${weights}.feed_forward.outer`;
       yield linear(trace, `${feed}.output`, `${feed}.hidden`, `${outer}.weight`, `${outer}.bias`);
     } else {

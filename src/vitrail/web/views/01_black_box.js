@@ -3,7 +3,7 @@
 import {percent, quoted, significant} from "../numbers.js";
 import {plain} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
-import {label, textWidth, wrapText} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {sentenceForm} from "../shell/start.js";
 
 /** @typedef {import("../context.js").ViewContext} ViewContext */
@@ -47,7 +47,7 @@ function draw(context) {
   picture.describe(`“${trace.source.text}” goes into the box and “${trace.target.text}” comes out of it.`);
   const size = 20;
   const boxWidth = 200;
-  const sides = [textWidth(trace.source.text, size), textWidth(trace.target.text, size, true)];
+  const sides = [picture.ruler.width(trace.source.text, size), picture.ruler.width(trace.target.text, size, true)];
   const fits = sides[0] + sides[1] + boxWidth + 140 <= room;
   const name = "the Transformer";
   if (fits) {
@@ -87,7 +87,7 @@ function draw(context) {
   const middle = width / 2;
   /** @type {(text: string, y: number, bold: boolean) => number} */
   const write = (text, y, bold) => {
-    const rows = wrapText(text, width, size, bold);
+    const rows = picture.ruler.wrap(text, width, size, bold);
     rows.forEach((row, index) =>
       label(picture, {x: middle, y: y + index * 28, text: row, size, bold, anchor: "middle"}),
     );

@@ -2,7 +2,7 @@
 
 import {count, shortCount} from "../numbers.js";
 import {arrow, box, frame} from "../draw/frame.js";
-import {fitText, label, wrapText} from "../draw/label.js";
+import {label} from "../draw/label.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -155,7 +155,7 @@ function drawEnds(context, left, width, bottom, stackHeight, said) {
       meaning: "x",
       width: 3,
     });
-    wrapText(fed[stack].join(" "), width).forEach((text, row) => {
+    picture.ruler.wrap(fed[stack].join(" "), width).forEach((text, row) => {
       label(picture, {x: middle, y: bottom + 60 + row * 20, text, anchor: "middle"});
     });
   }
@@ -179,8 +179,10 @@ function drawEnds(context, left, width, bottom, stackHeight, said) {
  * @param {ViewContext} context
  * @param {number} width
  */
-function translationLines({trace}, width) {
-  const lines = wrapText(trace.target.text, width, 14, true).map((text) => fitText(text, width, 14, true));
+function translationLines(context, width) {
+  const {ruler} = context.picture("");
+  const {text} = context.trace.target;
+  const lines = ruler.wrap(text, width, 14, true).map((line) => ruler.fit(line, width, 14, true));
   return lines.length > MOST_SAID ? [...lines.slice(0, MOST_SAID - 1), `${lines[MOST_SAID - 1]} …`] : lines;
 }
 

@@ -5,7 +5,7 @@ import {sinusoid} from "../arithmetic.js";
 import {shape} from "../dom.js";
 import {count, decimal, extent, precise} from "../numbers.js";
 import {matrix, rowLabels} from "../draw/matrix.js";
-import {label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {valueLegend} from "../draw/legend.js";
 import {oneOf} from "./choices.js";
 import {equation} from "./equation.js";
@@ -147,7 +147,7 @@ function drawSum(context, layout, y) {
   const input = (/** @type {number} */ token, /** @type {number} */ i) =>
     other ? embedding.at(token, i) + other[token][i] : sum.at(token, i);
   const isNarrow = room < 600;
-  const nameWidth = Math.min(isNarrow ? 76 : 110, Math.max(...tokens.map((text) => textWidth(text, 14, true)))) + 10;
+  const nameWidth = Math.min(isNarrow ? 76 : 110, picture.ruler.widest(tokens, 14, true)) + 10;
   const width = isNarrow ? room - nameWidth : (room - nameWidth - 2 * 34) / 3;
   const row = tokens.length > 40 ? 12 : 24;
   const largest = Math.max(extent(embedding.data).size, extent(recorded.data).size, extent(sum.data).size);
@@ -252,7 +252,7 @@ function drawTables(context, y) {
     const top = y + 50 + Math.floor(index / perLine) * (height + 56);
     const table = Array.from({length: rows}, (_, row) => sinusoid(name, first + row, d_model));
     const own = name === positions ? " — this model’s" : "";
-    label(picture, {x, y: top - 8, text: fitTitle(LAYOUTS[name], own, width), size: 13, bold: Boolean(own)});
+    label(picture, {x, y: top - 8, text: fitTitle(picture, LAYOUTS[name], own, width), size: 13, bold: Boolean(own)});
     matrix(picture, {
       x,
       y: top,
@@ -311,12 +311,13 @@ function drawTables(context, y) {
 }
 
 /**
+ * @param {import("../draw/picture.js").Picture} picture
  * @param {{title: string, short: string}} layout
  * @param {string} own
  * @param {number} width
  */
-function fitTitle({title, short}, own, width) {
-  return textWidth(title + own, 13, true) <= width ? title + own : short + own;
+function fitTitle(picture, {title, short}, own, width) {
+  return picture.ruler.width(title + own, 13, true) <= width ? title + own : short + own;
 }
 
 /**
@@ -355,7 +356,7 @@ function drawExample(context, layout, y) {
     size: 15,
   });
   const names = shown.map((token) => `${tokens[token]}  ${token}`);
-  const left = Math.min(isNarrow ? 70 : 140, Math.max(...names.map((name) => textWidth(name, 14, true)))) + 12;
+  const left = Math.min(isNarrow ? 70 : 140, picture.ruler.widest(names, 14, true)) + 12;
   const cellWidth = Math.min(150, (room - left) / 4);
   const top = y + 56;
   const table = shown.map((token) => sinusoid(layout, token, 4));

@@ -4,7 +4,7 @@ import {word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {css, headColour, shareRgb} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {lines} from "../draw/lines.js";
 import {pressable, readable} from "../draw/reading.js";
 import {strongest} from "./attention_parts.js";
@@ -199,7 +199,8 @@ function drawLines(context, looking) {
   const isNarrow = room < 600;
   const rowHeight = Math.max(from.length, to.length) > 40 ? 20 : 30;
   const size = rowHeight < 24 ? 13 : 16;
-  const longest = (/** @type {Group[]} */ groups) => Math.max(...groups.map(({text}) => textWidth(text, size, true)));
+  const longest = (/** @type {Group[]} */ groups) =>
+    Math.max(...groups.map(({text}) => picture.ruler.width(text, size, true)));
   const cell = Math.max(5, Math.min(isNarrow ? 9 : 16, 130 / Math.max(1, heads.length)));
   const marks = heads.length * cell;
   const nameWidth = Math.min(isNarrow ? 84 : 190, Math.max(longest(from), longest(to)));
@@ -266,7 +267,7 @@ function drawLines(context, looking) {
         {x: 0, y: top + index * rowHeight, width: left, height: rowHeight},
       );
       const y = middle(index) + size * 0.35;
-      label(picture, {x: nameWidth, y, text: fitText(text, nameWidth, size, true), size, anchor: "end"});
+      label(picture, {x: nameWidth, y, text: picture.ruler.fit(text, nameWidth, size, true), size, anchor: "end"});
     });
     const node = /** @type {SVGElement} */ (group.querySelector("text"));
     node.dataset.index = String(index);
@@ -282,17 +283,17 @@ function drawLines(context, looking) {
     group.addEventListener("focus", () => show(index));
     group.addEventListener("blur", () => show(pinned));
     group.addEventListener("keydown", (event) => {
-      const to = {ArrowDown: index + 1, ArrowUp: index - 1}[event.key];
-      if (to === undefined || !from[to]) return;
+      const next = {ArrowDown: index + 1, ArrowUp: index - 1}[event.key];
+      if (next === undefined || !from[next]) return;
       event.preventDefault();
       event.stopPropagation();
-      const next = picture.node.querySelector(`[data-key="looks-${to}"]`);
-      if (next instanceof SVGElement) next.focus();
+      const other = picture.node.querySelector(`[data-key="looks-${next}"]`);
+      if (other instanceof SVGElement) other.focus();
     });
   });
   to.forEach(({text}, index) => {
     const y = middle(index) + size * 0.35;
-    label(picture, {x: right + marks + 14, y, text: fitText(text, nameWidth, size), size});
+    label(picture, {x: right + marks + 14, y, text: picture.ruler.fit(text, nameWidth, size), size});
   });
   show(pinned);
   picture.describe(
@@ -386,7 +387,7 @@ function drawMultiples(context, looking) {
   const {from, to, pinned} = looking;
   const {room, theme, trace} = context;
   const heads = trace.config.heads;
-  const longest = Math.max(...[...from, ...to].map(({text}) => textWidth(text, 11, true)));
+  const longest = Math.max(...[...from, ...to].map(({text}) => picture.ruler.width(text, 11, true)));
   const nameWidth = Math.min(72, longest);
   const fit = Math.max(1, Math.min(heads, Math.floor((room + 20) / (nameWidth * 2 + 90))));
   const even = Array.from({length: fit}, (_, place) => fit - place).find((number) => heads % number === 0) ?? 1;
@@ -423,14 +424,19 @@ function drawMultiples(context, looking) {
         label(picture, {
           x: left - 4,
           y: middle(index) + size * 0.35,
-          text: fitText(text, nameWidth, size),
+          text: picture.ruler.fit(text, nameWidth, size),
           size,
           anchor: "end",
           bold: index === pinned,
         });
       });
       to.forEach(({text}, index) => {
-        label(picture, {x: right + 4, y: middle(index) + size * 0.35, text: fitText(text, nameWidth, size), size});
+        label(picture, {
+          x: right + 4,
+          y: middle(index) + size * 0.35,
+          text: picture.ruler.fit(text, nameWidth, size),
+          size,
+        });
       });
     });
     const spoken = pinned === null ? `head ${head}` : sayLooking({...looking, heads: [head]}, pinned);

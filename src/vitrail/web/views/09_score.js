@@ -5,7 +5,7 @@ import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {decimal, extent, precise} from "../numbers.js";
 import {strip} from "../draw/matrix.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
@@ -81,10 +81,7 @@ function draw(context, parts, scores, key) {
   const {q: qName, k: kName} = parts.meeting;
   const query = parts.vector(qName, parts.token);
   const isWide = room >= 600;
-  const nameWidth = Math.min(
-    isWide ? 130 : 80,
-    Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4,
-  );
+  const nameWidth = Math.min(isWide ? 130 : 80, picture.ruler.widest(parts.keyTokens, 14, true) + 4);
   const stripWidth = isWide ? Math.min(240, room * 0.28) : room - nameWidth - 90;
   const left = nameWidth + 10;
   const largest = Math.max(
@@ -95,7 +92,7 @@ function draw(context, parts, scores, key) {
   label(picture, {
     x: nameWidth,
     y: 18,
-    text: fitText(`q “${asking}”`, nameWidth, 14, true),
+    text: picture.ruler.fit(`q “${asking}”`, nameWidth, 14, true),
     anchor: "end",
     bold: true,
     meaning: "q",
@@ -198,7 +195,7 @@ function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, co
     const hidden = isHidden(parts, row);
     picture.group({opacity: hidden ? 0.45 : null}, () => {
       if (row === key) picture.add(shape("rect", {x: 0, y, width: context.room, height: ROW, rx: 6, fill: soft}));
-      const text = fitText(token, nameWidth, 14, row === key);
+      const text = picture.ruler.fit(token, nameWidth, 14, row === key);
       label(picture, {x: nameWidth, y: y + 19, text, anchor: "end", bold: row === key});
       bareStrip(picture, {
         x: left,

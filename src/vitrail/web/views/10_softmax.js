@@ -5,7 +5,7 @@ import {shape} from "../dom.js";
 import {headColour} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
 import {columnLabels, columnLabelsHeight} from "../draw/matrix.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
@@ -70,12 +70,14 @@ function draw(context, parts, {scores, scaled, weights}) {
     {name: divided, values: scaled, write: (value) => decimal(value)},
     {name: "softmax", values: shares, write: (value) => decimal(value, DIGITS), bold: true},
   ];
-  const nameWidth = Math.max(...steps.map((step) => textWidth(step.name, 14, true))) + 14;
+  const nameWidth = Math.max(...steps.map((step) => picture.ruler.width(step.name, 14, true))) + 14;
   const cellWidth = (context.room - nameWidth - 6) / parts.keyTokens.length;
   const tell = (/** @type {number} */ step, /** @type {number} */ key) =>
     tellStep(parts, {scores, scaled, weights}, step, key);
   const widest = Math.max(
-    ...steps.flatMap((step) => Array.from(step.values, (value) => textWidth(step.write(value), 15, step.bold))),
+    ...steps.flatMap((step) =>
+      Array.from(step.values, (value) => picture.ruler.width(step.write(value), 15, step.bold)),
+    ),
   );
   const size = Math.min(15, (15 * (cellWidth - 8)) / widest);
   if (size >= SMALLEST) {
@@ -126,7 +128,7 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
   const picture = context.picture("");
   const rowHeight = 40;
   const names = parts.keyTokens;
-  const top = columnLabelsHeight(names, cellWidth) + 4;
+  const top = columnLabelsHeight(picture, names, cellWidth) + 4;
   const width = names.length * cellWidth;
   const box = {x: nameWidth, y: top, width, height: steps.length * rowHeight};
   columnLabels(picture, {box, names, current: strongest(weights)});
@@ -190,10 +192,7 @@ function drawDown(context, parts, steps, weights, tell) {
   const picture = context.picture("");
   const rowHeight = 30;
   const isWide = context.room >= 600;
-  const nameWidth = Math.min(
-    isWide ? 150 : 86,
-    Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4,
-  );
+  const nameWidth = Math.min(isWide ? 150 : 86, picture.ruler.widest(parts.keyTokens, 14, true) + 4);
   const titles = steps.map((step) => step.name.split(",")[0]);
   const cellWidth = isWide ? 110 : Math.floor((context.room - nameWidth - 8) / steps.length);
   const left = nameWidth + 8;
@@ -213,7 +212,7 @@ function drawDown(context, parts, steps, weights, tell) {
     label(picture, {
       x: nameWidth,
       y: y + 20,
-      text: fitText(token, nameWidth, 14, key === best),
+      text: picture.ruler.fit(token, nameWidth, 14, key === best),
       anchor: "end",
       bold: key === best,
     });
@@ -237,7 +236,13 @@ function drawDown(context, parts, steps, weights, tell) {
     const y = top + shown.length * rowHeight + 20;
     const {values, write} = steps[steps.length - 1];
     const rest = write(1 - shown.reduce((sum, key) => sum + values[key], 0));
-    label(picture, {x: nameWidth, y, text: fitText(`${others} others`, nameWidth, 14), anchor: "end", quiet: true});
+    label(picture, {
+      x: nameWidth,
+      y,
+      text: picture.ruler.fit(`${others} others`, nameWidth, 14),
+      anchor: "end",
+      quiet: true,
+    });
     label(picture, {x: left + steps.length * cellWidth - 8, y, text: rest, anchor: "end", numeric: true, quiet: true});
   }
   readable(picture, {

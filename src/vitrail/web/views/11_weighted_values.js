@@ -5,7 +5,7 @@ import {shape} from "../dom.js";
 import {css, inkOn, shades, shareRgb, headColour} from "../colour.js";
 import {decimal, extent, percent, precise} from "../numbers.js";
 import {strip} from "../draw/matrix.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {AttentionParts, strongest} from "./attention_parts.js";
@@ -104,7 +104,7 @@ function draw(context, parts, weights) {
   const z = sumOf(parts, terms);
   const nameWidth = Math.min(
     isWide ? 110 : 72,
-    Math.max(60, ...terms.map((term) => textWidth(term.name, 14, true) + 2)),
+    Math.max(60, ...terms.map((term) => picture.ruler.width(term.name, 14, true) + 2)),
   );
   const weightLeft = nameWidth + 8;
   const left = weightLeft + 62;
@@ -146,7 +146,7 @@ function draw(context, parts, weights) {
   const {soft} = shades("v", picture.theme);
   terms.forEach((term, row) => {
     const y = top + row * ROW;
-    label(picture, {x: nameWidth, y: y + 19, text: fitText(term.name, nameWidth, 14), anchor: "end"});
+    label(picture, {x: nameWidth, y: y + 19, text: picture.ruler.fit(term.name, nameWidth, 14), anchor: "end"});
     if (term.weight !== null) {
       shareMark(context, parts.head, {x: weightLeft, y: y + 3, share: term.weight, text: decimal(shares[row], DIGITS)});
     }

@@ -70,7 +70,7 @@ function draw(context, parts) {
   }
   y += 26;
   label(picture, {x: 0, y: y - 6, text: `softmax( Q Kᵀ / √${d_k} ) V = Z, step by step`, bold: true, size: 15});
-  y += equation(picture, {x: 0, y, pieces: attentionPieces(context, parts), room}).height;
+  equation(picture, {x: 0, y, pieces: attentionPieces(context, parts), room});
   picture.describe(
     `X, ${queryTokens.length} by ${d_model}, times W^Q, W^K and W^V gives Q, K and V with ${d_k} columns. ` +
       `Q times K transposed gives ${queryTokens.length} by ${keyTokens.length} scores; their softmax times V gives Z.`,

@@ -10,7 +10,7 @@ import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix} from "../draw/matrix.js";
 import {oneOf} from "./choices.js";
 import {largestPlaces} from "./distribution.js";
-import {fadeIn, Player, repaint, slider, wantsStillness} from "./live.js";
+import {fadeIn, repaint, slider, wantsStillness} from "./live.js";
 import {layOutTokens, tokenLine} from "./token_line.js";
 
 /**
@@ -20,7 +20,6 @@ import {layOutTokens, tokenLine} from "./token_line.js";
  *   left: of the decoders; cellsLeft, cell: of the heat maps over the source; rows: 1 for the mean, else one a head
  */
 
-const player = new Player();
 const ROW = 20;
 const CANDIDATES = 3;
 const LEAST_SCALE = 0.2; // the share with the strongest colour, at least: attention spread evenly stays pale
@@ -36,7 +35,7 @@ export const decodingView = {
     const frames = trace.target.tokens.length;
     const each = context.option("decoding_heads", "mean") === "each";
     context.controls(
-      player.controls(context, {
+      context.player.controls(context, {
         key: "decoding",
         frame: state.step,
         frames,
@@ -194,7 +193,7 @@ function drawOutput(context, step, g) {
   const picture = context.picture("");
   const {ids, tokens} = trace.target;
   // Room for the whole sentence from the beginning, so that nothing jumps while it grows.
-  const whole = layOutTokens(tokens, g.width).height;
+  const whole = layOutTokens(picture, tokens, g.width).height;
   const said = tokenLine(picture, {
     x: g.left,
     y: 22,
@@ -257,7 +256,7 @@ function drawDecoders(context, step, g, y) {
   const picture = context.picture("");
   const layers = trace.layers("decoder");
   const source = trace.source.tokens;
-  const names = columnLabelsHeight(source, g.cell, 13);
+  const names = columnLabelsHeight(picture, source, g.cell, 13);
   const rowHeight = g.rows > 1 ? 14 : ROW + 6;
   const block = g.rows * rowHeight;
   const foot = g.isNarrow ? 42 : 0;
@@ -334,7 +333,7 @@ function everyShare(context, step, each) {
   return Array.from({length: trace.layers("decoder")}, (_, layer) => {
     if (!each) return Array.from(meanWeights(context, layer, step));
     const weights = trace.array(`decoder.${layer}.cross_attention.weights`);
-    return Array.from({length: trace.config.heads}, (_, head) => Array.from(weights.row(head, step))).flat();
+    return Array.from({length: trace.config.heads}, (__, head) => Array.from(weights.row(head, step))).flat();
   }).flat();
 }
 
@@ -367,7 +366,7 @@ function drawEncodersBeside(context, decoders, bottom) {
   const picture = context.picture("");
   const width = 176;
   const read = someTokens(trace.source.tokens);
-  const tokens = layOutTokens(read, width, 13);
+  const tokens = layOutTokens(picture, read, width, 13);
   const layers = trace.layers("encoder");
   const pitch = Math.max(30, Math.min(46, 220 / layers));
   const height = 44 + layers * pitch;

@@ -6,7 +6,7 @@ import {shape} from "../dom.js";
 import {count, decimal, percent, precise} from "../numbers.js";
 import {plain, word} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {strip} from "../draw/matrix.js";
 import {readable} from "../draw/reading.js";
 import {oneOf} from "./choices.js";
@@ -269,7 +269,7 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     label(picture, {
       x: nameWidth,
       y: middle,
-      text: fitText(name, nameWidth, 15, isChosen),
+      text: picture.ruler.fit(name, nameWidth, 15, isChosen),
       size: 15,
       anchor: "end",
       bold: isChosen,

@@ -4,7 +4,7 @@ import {shades} from "../colour.js";
 import {element} from "../dom.js";
 import {count} from "../numbers.js";
 import {plain, word} from "../context.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {chooseWords, chosenWords, findWords, MOST_WORDS} from "./chosen_words.js";
 import {foldedVocabulary} from "./folded_vocabulary.js";
@@ -155,10 +155,10 @@ function draw(context, ids, current) {
   const {vocabulary} = trace;
   const picture = context.picture("One-hot vectors");
   const names = ids.map((id) => vocabulary[id]);
-  const nameWidth = Math.min(150, Math.max(60, ...names.map((name) => textWidth(name, 15, true)))) + 12;
+  const nameWidth = Math.min(150, Math.max(60, ...names.map((name) => picture.ruler.width(name, 15, true)))) + 12;
   const cell = Math.max(34, Math.min(84, (room - nameWidth - 80) / Math.max(1, ids.length)));
   const numbers = 22;
-  const top = 30 + columnLabelsHeight(names, cell, 15) + numbers;
+  const top = 30 + columnLabelsHeight(picture, names, cell, 15) + numbers;
   label(picture, {x: 0, y: 18, text: "a row for each word", bold: true, size: 15});
   const box = matrix(picture, {
     x: nameWidth,
@@ -195,7 +195,7 @@ function draw(context, ids, current) {
   });
   label(picture, {x: box.x + box.width + 10, y: top + 22, text: "… 0", size: 15, quiet: true});
   const below = box.y + box.height + 44;
-  const title = fitText(`all of the row of “${vocabulary[current]}”: 1 at ${current}`, room, 15, true);
+  const title = picture.ruler.fit(`all of the row of “${vocabulary[current]}”: 1 at ${current}`, room, 15, true);
   label(picture, {x: 0, y: below, text: title, bold: true, size: 15});
   const oneHot = new Float32Array(vocabulary.length);
   oneHot[current] = 1;

@@ -4,7 +4,7 @@ import {shades, valueColour} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {count, decimal, percent, precise} from "../numbers.js";
 import {plain, word} from "../context.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {oneOf} from "./choices.js";
@@ -317,7 +317,7 @@ function draw(context, forced, position, shown, result) {
     label(picture, {
       x: nameWidth,
       y: top + index * ROW + ROW / 2 + 5,
-      text: fitText(name, nameWidth, 15, isRight),
+      text: picture.ruler.fit(name, nameWidth, 15, isRight),
       size: 15,
       bold: isRight,
       quiet: index >= shown.length,

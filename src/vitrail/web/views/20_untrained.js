@@ -4,14 +4,14 @@ import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {count, decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {readable} from "../draw/reading.js";
 import {oneOf} from "./choices.js";
 import {chosenWords} from "./chosen_words.js";
 import {smoothedTarget} from "./distribution.js";
 import {forcedReference, forcedTranslation, probeRecords, probeSentences} from "./forced.js";
-import {Player, repaint, slider, wantsStillness} from "./live.js";
+import {repaint, slider, wantsStillness} from "./live.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -20,7 +20,6 @@ import {Player, repaint, slider, wantsStillness} from "./live.js";
  * @typedef {import("../draw/picture.js").Box} Box
  */
 
-const player = new Player();
 const MOST_COLUMNS = 24;
 const LONG = 60; // positions; beyond, the rows are low and their numbers are read by pointing at them
 const SEEN = {training: "seen in training", "held out": "held out: never seen in training"};
@@ -64,7 +63,7 @@ export const untrainedView = {
       );
     }
     context.controls(
-      player.controls(context, {
+      context.player.controls(context, {
         key: "untrained",
         frame: current,
         frames: records.length,
@@ -171,13 +170,13 @@ function drawMatrices(context, forced, title, y) {
   const columns = columnsOf(context, forced);
   const names = [...columns.map((id) => trace.vocabulary[id]), "others"];
   const rows = forced.tokens.slice(0, forced.length).map((token, index) => `${index + 1} ${token}`);
-  const nameWidth = Math.min(120, Math.max(...rows.map((name) => textWidth(name, 14, true)))) + 12;
+  const nameWidth = Math.min(120, picture.ruler.widest(rows, 14, true)) + 12;
   const beside = (room - 2 * nameWidth - 40) / 2 / names.length;
   const isBeside = beside >= 40;
   const isLong = rows.length > LONG;
   const row = isLong ? 13 : 30;
   const cell = Math.max(36, Math.min(64, isBeside ? beside : (room - nameWidth - 24) / names.length));
-  const above = columnLabelsHeight(names, cell, 14) + 32;
+  const above = columnLabelsHeight(picture, names, cell, 14) + 32;
   /** @type {(position: number, column: number) => number} */
   const target = (position, column) =>
     column < columns.length
@@ -202,7 +201,10 @@ function drawMatrices(context, forced, title, y) {
       largest: 1,
       colour,
       name,
-      describe: (row, column) => [`position ${rows[row]}, “${names[column]}”`, precise(value(row, column))],
+      describe: (position, column) => [
+        `position ${rows[position]}, “${names[column]}”`,
+        precise(value(position, column)),
+      ],
       key,
     });
     rowLabels(picture, {box, names: rows, size: isLong ? 11 : 14, width: 120});
@@ -290,7 +292,7 @@ function drawCurve(context, records, current, y, show) {
   records.forEach(({step}, index) => {
     if (index % every && index !== records.length - 1) return;
     if (index !== records.length - 1 && records.length - 1 - index < every) return;
-    const text = fitText(count(step), 56, 13);
+    const text = picture.ruler.fit(count(step), 56, 13);
     label(picture, {
       x: at(index),
       y: y + 30 + height + 20,

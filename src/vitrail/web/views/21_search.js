@@ -4,7 +4,7 @@ import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {pressable, readable} from "../draw/reading.js";
 import {inRow} from "./live.js";
 import {compareSearches, searchSettings} from "./search_again.js";
@@ -246,7 +246,7 @@ function drawResults(context, columns, chosen) {
       label(picture, {
         x: 12,
         y: y + 22,
-        text: fitText(result.text, width - (isWide ? 250 : 90), 15, result.returned),
+        text: picture.ruler.fit(result.text, width - (isWide ? 250 : 90), 15, result.returned),
         size: 15,
         bold: result.returned,
       });
@@ -351,7 +351,7 @@ function drawNode(context, node, {x, y}, isWay) {
   label(picture, {
     x: x + NODE / 2,
     y: y + 17,
-    text: fitText(text, NODE - 10, 14, isAlive),
+    text: picture.ruler.fit(text, NODE - 10, 14, isAlive),
     size: 14,
     bold: isAlive,
     quiet: !isAlive,
@@ -404,7 +404,7 @@ function drawChosen(context, node, y) {
   const picture = context.picture("");
   const [text, ...numbers] = describe(context, node);
   const width = Math.max(280, Math.min(context.room, 860));
-  label(picture, {x: 0, y, text: fitText(text, width, 16, true), size: 16, bold: true});
+  label(picture, {x: 0, y, text: picture.ruler.fit(text, width, 16, true), size: 16, bold: true});
   numbers.forEach((line, index) => {
     label(picture, {x: 0, y: y + 24 + index * 20, text: line, size: 14, quiet: true, numeric: true});
   });

@@ -3,7 +3,7 @@
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {count, extent} from "../numbers.js";
-import {label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 
 /**
@@ -24,7 +24,7 @@ export function curveChart(picture, {x, y, width, height, title, curves, last, w
   const low = fromZero ? Math.min(0, least) : least;
   const high = most > low ? most : low + 1;
   const ticks = [low, (low + high) / 2, high];
-  const margin = Math.max(...ticks.map((tick) => textWidth(write(tick), 13))) + 10;
+  const margin = Math.max(...ticks.map((tick) => picture.ruler.width(write(tick), 13))) + 10;
   const area = {x: x + margin, y: y + 34, width: width - margin - 8, height: height - 34 - 26};
   const acrossOf = (/** @type {number} */ step) => area.x + (last > 0 ? step / last : 0) * area.width;
   const downOf = (/** @type {number} */ value) => area.y + (1 - (value - low) / (high - low)) * area.height;
@@ -34,7 +34,7 @@ export function curveChart(picture, {x, y, width, height, title, curves, last, w
   let right = x + width - 8;
   for (const curve of curves.length > 1 ? [...curves].reverse() : []) {
     label(picture, {x: right, y: y + 16, text: curve.name, size: 13, anchor: "end", meaning: curve.meaning});
-    right -= textWidth(curve.name, 13) + 14;
+    right -= picture.ruler.width(curve.name, 13) + 14;
   }
   for (const tick of ticks) {
     const at = downOf(tick);

@@ -4,7 +4,7 @@ import {shape} from "../dom.js";
 import {headColour} from "../colour.js";
 import {matrix, rowLabels} from "../draw/matrix.js";
 import {arrow} from "../draw/frame.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {missing} from "./equation.js";
 import {headMatrix, outputMatrix, subscript} from "./head_matrices.js";
 
@@ -90,7 +90,7 @@ function recapInput(context, parts, name, room) {
     });
   } else {
     const middle = area.y + area.height / 2;
-    label(picture, {x: 84, y: middle, text: fitText(`${tokens.length} tokens`, 84), anchor: "end", size: 13});
+    label(picture, {x: 84, y: middle, text: picture.ruler.fit(`${tokens.length} tokens`, 84), anchor: "end", size: 13});
   }
   if (!isX) label(picture, {x: area.x, y: area.y - 5, text: name, size: 11, meaning: "encoder"});
   matrix(picture, {

@@ -5,7 +5,7 @@ import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {decimal, precise} from "../numbers.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
-import {label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 
 /** @typedef {import("../context.js").ViewContext} ViewContext */
 
@@ -30,7 +30,7 @@ export function drawTurns(context, y) {
     bold: true,
     size: 15,
   });
-  const nameWidth = Math.min(100, Math.max(...tokens.map((name) => textWidth(name, 13, true)))) + 10;
+  const nameWidth = Math.min(100, picture.ruler.widest(tokens, 13, true)) + 10;
   const row = tokens.length > 40 ? 8 : 18;
   const box = {x: nameWidth, y: top + 30, width: Math.min(room - nameWidth, half * 40), height: tokens.length * row};
   if (row > 12) rowLabels(picture, {box, names: tokens, size: 13, width: nameWidth - 10, current: state.token});
@@ -152,9 +152,9 @@ export function drawDistances(context, y) {
     bold: true,
     size: 15,
   });
-  const nameWidth = Math.min(90, Math.max(...tokens.map((name) => textWidth(name, 13, true)))) + 10;
+  const nameWidth = Math.min(90, picture.ruler.widest(tokens, 13, true)) + 10;
   const cell = Math.max(6, Math.min(34, (room - nameWidth - 30) / tokens.length));
-  const top = y + 30 + columnLabelsHeight(tokens, cell, 12);
+  const top = y + 30 + columnLabelsHeight(picture, tokens, cell, 12);
   const box = {x: nameWidth, y: top, width: tokens.length * cell, height: tokens.length * Math.min(cell, 24)};
   if (cell >= 14) {
     rowLabels(picture, {
