@@ -11,11 +11,12 @@ import {
   shareRgb,
   valueRgb,
 } from "../../src/vitrail/web/colour.js";
+import {PALETTE} from "../../src/vitrail/web/palette.js";
 import {count, decimal, extent, percent, precise, scientific, shortCount} from "../../src/vitrail/web/numbers.js";
 
 const THEMES = ["light", "dark"];
-const PAPER = {light: parse("#ffffff"), dark: parse("#191f29")};
-const MEANINGS = ["x", "q", "k", "v", "z", "r", "encoder", "decoder", "neutral"];
+const PAPER = {light: parse(PALETTE.light.page.raised), dark: parse(PALETTE.dark.page.raised)};
+const MEANINGS = Object.keys(PALETTE.light.meanings);
 
 const contrast = (a, b) => {
   const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x);

@@ -1,8 +1,9 @@
 """A trace as one HTML file that holds everything it needs: opened from disk, mailed, put into a notebook.
 
-The viewer is `web/index.html` with its modules joined into one inline script and its style sheets inline. The page's
-own policy lets nothing else run and nothing be fetched. Everything that came from a user or a model is data in a JSON
-element, in which no `<` is left that HTML could take for a tag.
+The viewer is `web/index.html` with its style sheets inline and its modules joined into inline scripts: the page's own at
+the end of the body, one that blocks rendering where it stands, in the head. The page's policy lets nothing else run and
+nothing be fetched. Everything that came from a user or a model is data in a JSON element, in which no `<` is left that
+HTML could take for a tag.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import Iterable
 from functools import cache
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -26,6 +28,7 @@ _TITLE_MARK = "\x00title\x00"  # no text file holds these, so they mark one plac
 _DATA_MARK = "\x00data\x00"
 
 _SCRIPT = re.compile(r'<script type="module" src="(?:\./)?([\w./-]+\.js)"></script>')
+_FIRST = re.compile(r'<script type="module" src="(?:\./)?([\w./-]+\.js)" blocking="render"></script>')
 _STYLE = re.compile(r'<link rel="stylesheet" href="(?:\./)?([\w./-]+\.css)" ?/?>')
 _TITLE = re.compile(r"<title>[^<]*</title>")
 _HEAD = re.compile(r"<meta charset=[\"']?utf-8[\"']? ?/?>", re.IGNORECASE)
@@ -75,9 +78,12 @@ def build_shell(web: Traversable) -> str:
 
     index = read(INDEX)
     script = "\n" + join_modules(_one(_SCRIPT, index)[1], read)
+    first = {found[0]: "\n" + join_modules(found[1], read) for found in _FIRST.finditer(index)}
     styles = {found[0]: _style(found[1], read) for found in _STYLE.finditer(index)}
-    sources = " ".join(f"'{_hash(style)}'" for style in styles.values()) or "'none'"
-    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src {sources}; img-src data: blob:"
+    policy = (
+        f"default-src 'none'; script-src {_hashes([*first.values(), script])}; "
+        f"style-src {_hashes(styles.values())}; img-src data: blob:"
+    )
     charset = _one(_HEAD, index)[0]
     built = index.replace(
         charset, f'{charset}\n<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">'
@@ -85,6 +91,8 @@ def build_shell(web: Traversable) -> str:
     built = built.replace(_one(_TITLE, index)[0], f"<title>{_TITLE_MARK}</title>")
     for link, style in styles.items():
         built = built.replace(link, f"<style>{style}</style>")
+    for element, joined in first.items():
+        built = built.replace(element, f"<script>{joined}</script>")
     # The data first: the script looks for it. Both at the end of the body, where a module would run.
     built = built.replace(_one(_SCRIPT, index)[0], "")
     body, end, rest = built.rpartition("</body>")
@@ -102,9 +110,10 @@ def _style(path: str, read: Read) -> str:
     return f"\n{style}"
 
 
-def _hash(content: str) -> str:
-    """What the policy knows an inline element by."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
+def _hashes(contents: Iterable[str]) -> str:
+    """What the policy knows inline elements by."""
+    digests = (base64.b64encode(hashlib.sha256(content.encode()).digest()).decode() for content in contents)
+    return " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
 
 
 def _one(pattern: re.Pattern[str], text: str) -> re.Match[str]:
