@@ -3,10 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {sinusoid} from "../../src/vitrail/web/arithmetic.js";
 import {BEGINNING} from "../../src/vitrail/web/state.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
-import {wave} from "../../src/vitrail/web/views/05_positions.js";
 import {termsOf} from "../../src/vitrail/web/views/11_weighted_values.js";
 import {addsUp} from "../../src/vitrail/web/views/adding_up.js";
 import {AttentionParts, strongest} from "../../src/vitrail/web/views/attention_parts.js";
@@ -125,19 +123,6 @@ test("the joined heads times W^O are the recorded output", () => {
           1e-4,
         );
       });
-  }
-});
-
-test("the formula written beside a column is what stands in it", () => {
-  for (const layout of ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves"]) {
-    for (const width of [4, 16]) {
-      const row = sinusoid(layout, 37, width);
-      row.forEach((value, column) => {
-        const [, name, divisor] = /^(sin|cos)\(position \/ (.*)\)$/.exec(wave(layout, column, width)) ?? [];
-        const angle = 37 / Number(divisor);
-        near(name === "sin" ? Math.sin(angle) : Math.cos(angle), value, 2e-2);
-      });
-    }
   }
 });
 

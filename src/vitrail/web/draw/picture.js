@@ -63,16 +63,25 @@ export class Picture {
    * @param {() => void} draw
    */
   group(attributes, draw) {
+    const group = shape("g", attributes);
+    this.current.append(group);
+    this.into(group, draw);
+    return group;
+  }
+
+  /**
+   * Draw into a group that is there already, such as one that is drawn again by itself.
+   * @param {SVGElement} group
+   * @param {() => void} draw
+   */
+  into(group, draw) {
     const outer = this.current;
-    const inner = shape("g", attributes);
-    outer.append(inner);
-    this.current = inner;
+    this.current = group;
     try {
       draw();
     } finally {
       this.current = outer;
     }
-    return inner;
   }
 
   /**

@@ -231,7 +231,7 @@ function drawLines(context, looking) {
   const show = (/** @type {number | null} */ focus) => {
     linesPlace.replaceChildren();
     marksPlace.replaceChildren();
-    drawInto(picture, linesPlace, () => {
+    picture.into(linesPlace, () => {
       // Heads end a little apart, so that one does not hide another that looks at the same word.
       const apart = Math.min(isNarrow ? 4 : 6, (0.7 * rowHeight) / heads.length);
       heads.forEach((head, place) => {
@@ -240,7 +240,7 @@ function drawLines(context, looking) {
         lines(picture, {left, right, leftY: beside, rightY: beside, links, width: isNarrow ? 8 : 12});
       });
     });
-    drawInto(picture, marksPlace, () => {
+    picture.into(marksPlace, () => {
       if (focus !== null) drawMarks(context, looking, focus, {x: right + 8, cell, rowHeight, top});
     });
     for (const node of names) node.setAttribute("font-weight", Number(node.dataset.index) === focus ? "700" : "400");
@@ -301,22 +301,6 @@ function drawLines(context, looking) {
       ? `Lines from ${from.length} tokens to ${to.length}, for heads ${heads.join(", ")}.`
       : sayLooking(looking, pinned),
   );
-}
-
-/**
- * Draw into a place that is drawn again by itself.
- * @param {import("../draw/picture.js").Picture} picture
- * @param {SVGElement} place
- * @param {() => void} draw
- */
-function drawInto(picture, place, draw) {
-  const outer = picture.current;
-  picture.current = place;
-  try {
-    draw();
-  } finally {
-    picture.current = outer;
-  }
 }
 
 /**

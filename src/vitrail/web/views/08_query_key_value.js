@@ -49,10 +49,7 @@ export const queryKeyValueView = {
     if (context.trace.config.norm === "pre" && !parts.isCross) {
       context.say`This model normalizes before every sub-layer, so ${coloured("x", "x")} is the normalized vector.`;
     }
-    if (parts.isRotated) {
-      context.say`This model adds no positions to the words. Instead it turns queries and keys by an angle that grows with
-        the position (${parts.token} here): both are shown before and after.`;
-    }
+    parts.sayPositions(context);
     if (parts.isCross) context.controls(seenPicker(context, parts, seen));
     draw(context, parts, seen);
   },
@@ -110,7 +107,8 @@ function draw(context, parts, seen) {
   for (const letter of all) {
     const token = tokenOf(letter);
     const pieces = projectionPieces(context, parts, letter, token, largest);
-    if (parts.isRotated && letter !== "v") pieces.push(turnedPiece(context, parts, letter, token, largest));
+    const {placed} = parts.positions;
+    if (placed && letter !== "v") pieces.push(placedPiece(context, parts, placed, letter, token, largest));
     y += equation(picture, {x: 0, y, pieces, room}).height + 10;
   }
   label(picture, {x: 0, y: y + 16, text: "colours of q, k and v", size: 12, quiet: true});
@@ -279,27 +277,28 @@ function cells(context, d_k, isWide) {
 }
 
 /**
- * The query or key after it was turned.
+ * The query or key as positions left it.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
+ * @param {import("../positions/plain.js").Placed} placed
  * @param {"q" | "k"} letter
  * @param {number} token
  * @param {number} largest
  * @returns {Piece}
  */
-function turnedPiece(context, parts, letter, token, largest) {
+function placedPiece(context, parts, placed, letter, token, largest) {
   const {d_k} = context.trace.config;
   const isWide = context.room >= 700;
   const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
   const before = parts.vector(letter, token);
-  const values = parts.vector(`${letter}_rotated`, token);
+  const values = parts.vector(parts.positions.meeting[letter], token);
   const [cellWidth, columns] = cells(context, d_k, isWide);
   return {
-    sign: "↻",
+    sign: placed.sign,
     width: Math.min(columns, d_k) * cellWidth,
     height: wrappedHeight(d_k, columns),
-    name: `${letter} “${from}”, turned`,
-    note: `turned as position ${token} asks`,
+    name: `${letter} “${from}”, ${placed.word}`,
+    note: placed.note(token),
     meaning: letter,
     draw: (left, top) =>
       void wrappedVector(context.picture(""), {
@@ -308,17 +307,14 @@ function turnedPiece(context, parts, letter, token, largest) {
         values,
         columns,
         cellWidth,
-        name: `${letter} of “${from}” turned`,
+        name: `${letter} of “${from}” ${placed.word}`,
         meaning: letter,
         largest,
-        key: `${letter}-turned`,
-        describe: (index) => {
-          const pair = (index + d_k / 2) % d_k;
-          return [
-            `turned ${letter} of “${from}”, number ${index}: ${precise(values[index])}`,
-            `turned together with number ${pair}; before: ${decimal(before[index], 4)} and ${decimal(before[pair], 4)}`,
-          ];
-        },
+        key: `${letter}-${placed.word}`,
+        describe: (index) => [
+          `${placed.word} ${letter} of “${from}”, number ${index}: ${precise(values[index])}`,
+          placed.tell(before, index),
+        ],
       }),
   };
 }

@@ -44,6 +44,7 @@ export const softmaxView = {
       context.say`Whatever comes after ${word(asking)} is hidden: its score is set to ${"−∞"}, and its share is exactly
         ${"0"}. ${coloured("z", "Nothing")} of it can reach the result.`;
     }
+    parts.sayPositions(context);
     draw(context, parts, {scores, scaled, weights});
   },
 };
@@ -63,7 +64,8 @@ function draw(context, parts, {scores, scaled, weights}) {
     `Score, score divided by the root of ${d_k}, softmax, for each token. ${said.slice(0, 40).join("; ")}.`,
   );
   const shares = addsUp(weights, 1, DIGITS);
-  const divided = parts.isMasked ? `÷ √${d_k}, hidden −∞` : `÷ √${d_k}`;
+  const {bias} = parts.positions;
+  const divided = `÷ √${d_k}${bias ? ` ${bias.title}` : ""}${parts.isMasked ? ", hidden −∞" : ""}`;
   /** @type {Step[]} */
   const steps = [
     {name: "score", values: scores, write: (value) => decimal(value)},
@@ -98,7 +100,9 @@ function tellStep(parts, {scores, scaled, weights}, step, key) {
   if (step === 0) return [`score of ${token}`, precise(scores[key])];
   if (step === 1) {
     if (scaled[key] === -Infinity) return [`${token} comes later`, "hidden: −∞ instead of a score"];
-    return [`${token}: ${decimal(scores[key], 4)} ÷ ${decimal(root, 4)}`, precise(scaled[key])];
+    const bias = parts.positions.bias?.of(parts.trace, parts.head, parts.token, key);
+    const added = bias === undefined ? "" : ` ${bias < 0 ? "−" : "+"} ${decimal(Math.abs(bias), 4)}`;
+    return [`${token}: ${decimal(scores[key], 4)} ÷ ${decimal(root, 4)}${added}`, precise(scaled[key])];
   }
   if (scaled[key] === -Infinity) return [`share of ${token}`, "e^−∞ = 0"];
   let sum = 0;

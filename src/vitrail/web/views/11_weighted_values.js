@@ -38,10 +38,7 @@ export const weightedValuesView = {
       ${coloured("z", "z")}, what ${parts.headName} has to say about ${word(asking)}.`;
     context.say`Every column below adds up, to the last digit shown (the terms are rounded so that they do; point at one
       for the exact number).`;
-    if (parts.isRelative) {
-      context.say`This model also adds, for every token, its share times a learned vector for its distance. That is the
-        line called ${"distances"}.`;
-    }
+    parts.sayPositions(context);
     if (parts.isOff) context.say`This head is switched off: its sum is multiplied by ${"0"} before it goes on.`;
     draw(context, parts, weights);
   },
@@ -73,10 +70,7 @@ export function termsOf(parts, weights) {
   if (shown.size < weights.length) {
     terms.push({name: `${weights.length - shown.size} others`, weight: restWeight, values: rest});
   }
-  if (parts.isRelative) {
-    terms.push({name: "distances", weight: null, values: parts.array("z_position").row(parts.head, parts.token)});
-  }
-  return terms;
+  return [...terms, ...parts.positions.moreValues(parts).map((more) => ({...more, weight: null}))];
 }
 
 /**

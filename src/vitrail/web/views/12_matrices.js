@@ -43,10 +43,7 @@ export const matricesView = {
       context.say`Keys and values are made of the encoder’s output, which has ${keyTokens.length} rows, one for each source
         token.`;
     }
-    if (parts.isRelative) {
-      context.say`This model adds to the scores, and to Z, what the distances between tokens contribute; the numbers shown
-        are with that added.`;
-    }
+    parts.sayPositions(context);
     draw(context, parts);
   },
 };
@@ -250,10 +247,10 @@ function tokenMatrix(context, parts, given) {
 function attentionPieces(context, parts) {
   const {queryTokens, keyTokens, head} = parts;
   const {d_k} = context.trace.config;
-  const {q: qName, k: kName} = parts.meeting;
+  const {meeting, placed, bias} = parts.positions;
   const isNarrow = context.room < 600;
-  const q = parts.array(qName);
-  const k = parts.array(kName);
+  const q = parts.array(meeting.q);
+  const k = parts.array(meeting.k);
   const v = parts.array("v");
   const z = parts.array("z");
   const scaled = parts.array("scaled");
@@ -262,13 +259,13 @@ function attentionPieces(context, parts) {
   const fit = isNarrow ? 130 : (context.room - 3 * short - 5 * 34) / 3; // all of it in one line
   const row = Math.max(0.75, Math.min(11, fit / Math.max(keyTokens.length, queryTokens.length)));
   const square = keyTokens.length * row;
-  const turned = parts.isRotated ? ", turned" : "";
+  const suffix = placed ? `, ${placed.word}` : "";
   /** @type {Piece} */
   const keysTransposed = {
     sign: "×",
     width: square,
     height: short,
-    name: `K${turned}`,
+    name: `K${suffix}`,
     raised: "T",
     note: `${d_k} × ${keyTokens.length}`,
     meaning: "k",
@@ -291,7 +288,7 @@ function attentionPieces(context, parts) {
   return [
     tokenMatrix(context, parts, {
       ...common,
-      name: `Q${turned}`,
+      name: `Q${suffix}`,
       meaning: "q",
       columns: d_k,
       at: (t, i) => q.at(head, t, i),
@@ -303,7 +300,7 @@ function attentionPieces(context, parts) {
       sign: "→",
       ...tokenMatrix(context, parts, {
         ...common,
-        name: parts.isMasked ? "÷ √d_k, hidden" : "÷ √d_k",
+        name: `÷ √d_k${bias ? ` ${bias.title}` : ""}${parts.isMasked ? ", hidden" : ""}`,
         meaning: "neutral",
         columns: keyTokens.length,
         at: (t, s) => scaled.at(head, t, s),
@@ -340,7 +337,7 @@ function attentionPieces(context, parts) {
       }),
     },
     {
-      sign: parts.isRelative ? "→" : "=",
+      sign: parts.positions.moreValues(parts).length ? "→" : "=",
       ...tokenMatrix(context, parts, {
         ...common,
         name: parts.isOff ? "Z (off)" : "Z",

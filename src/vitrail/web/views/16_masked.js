@@ -8,6 +8,7 @@ import {arrow} from "../draw/frame.js";
 import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {numberTable} from "../draw/table.js";
+import {positionsOf} from "../positions/kinds.js";
 import {keysToShow} from "./attention_parts.js";
 import {pickerRow} from "../shell/pickers.js";
 
@@ -163,7 +164,9 @@ function drawRow(context, name, y) {
   const scores = trace.array(`${name}.scores`).row(head, step);
   const scaled = trace.array(`${name}.scaled`).row(head, step);
   const weights = trace.array(`${name}.weights`).row(head, step);
-  const divisor = Math.sqrt(trace.config.d_k);
+  const root = Math.sqrt(trace.config.d_k);
+  const {bias} = positionsOf(trace);
+  const unmasked = (/** @type {number} */ key) => scores[key] / root + (bias ? bias.of(trace, head, step, key) : 0);
   const shown = keysToShow(weights, isLong ? 14 : tokens.length, step);
   const some = (/** @type {ArrayLike<number>} */ row) => shown.map((key) => row[key]);
   const which = isLong ? `, where it weighs most: ${shown.length} of ${tokens.length}` : "";
@@ -173,7 +176,7 @@ function drawRow(context, name, y) {
     y: y + 8,
     columns: shown.map((key) => tokens[key]),
     rows: [
-      {name: "q·k / √d_k", values: some(scores).map((score) => score / divisor), meaning: "q"},
+      {name: `q·k / √d_k${bias ? ` ${bias.title}` : ""}`, values: shown.map(unmasked), meaning: "q"},
       {name: "masked", values: some(scaled), meaning: "neutral"},
       {
         name: "softmax",
@@ -203,7 +206,9 @@ function drawMatrix(context, values, {x, y, above, cells, digits, isAfter}) {
   const {head, step} = context.state;
   const picture = context.picture("");
   const tokens = context.trace.target.input_tokens;
-  const title = isAfter ? "weights: after the softmax" : "scores / √d_k: before the softmax";
+  const {bias} = positionsOf(context.trace);
+  const divided = `scores / √d_k${bias ? ` ${bias.title}` : ""}`;
+  const title = isAfter ? "weights: after the softmax" : `${divided}: before the softmax`;
   const box = matrix(picture, {
     x,
     y,

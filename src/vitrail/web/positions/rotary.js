@@ -1,15 +1,81 @@
-// Positions that live inside attention: rotations of queries and keys, and vectors for distances.
+// Rotary positions: inside self-attention queries and keys are turned by an angle that grows with the position.
 
 import {angle} from "../arithmetic.js";
-import {shape} from "../dom.js";
 import {shades} from "../colour.js";
-import {decimal, precise} from "../numbers.js";
-import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
+import {shape} from "../dom.js";
 import {label} from "../draw/label.js";
+import {matrix, rowLabels} from "../draw/matrix.js";
+import {decimal, precise} from "../numbers.js";
+import {fromRows} from "../verify/recompute.js";
+import {PLAIN} from "./plain.js";
 
-/** @typedef {import("../context.js").ViewContext} ViewContext */
+/**
+ * @typedef {import("../context.js").ViewContext} ViewContext
+ * @typedef {ArrayLike<number>} Numbers
+ */
 
 const DIAL = 40; // radius
+
+/** @type {import("./plain.js").PositionKind} */
+export const rotaryPositions = {
+  ...PLAIN,
+  name: "rope",
+  say: {
+    positions(context) {
+      context.say`This model adds nothing to the embeddings. Inside self-attention it turns every query and key, two numbers at a
+        time, by an angle that grows with the position; their dot product then depends on how far apart two words stand. The
+        tables further down are what the paper adds instead.`;
+    },
+    "query-key-value"(context, parts) {
+      context.say`This model adds no positions to the words. Instead it turns queries and keys by an angle that grows with
+        the position (${parts.token} here): both are shown before and after.`;
+    },
+    score(context) {
+      context.say`Queries and keys have been turned by their positions before they meet, so their dot product also knows
+        how far apart the two stand.`;
+    },
+  },
+  draw: (context, _layout, y) => drawTurns(context, y),
+  describe({trace, state}) {
+    return `Queries and keys of “${trace.tokens(state.stack)[state.token]}” are turned by its position, ${state.token}.`;
+  },
+  meeting: {q: "q_rotated", k: "k_rotated"},
+  placed: {
+    word: "turned",
+    sign: "↻",
+    note: (token) => `turned as position ${token} asks`,
+    tell(before, index) {
+      const pair = (index + before.length / 2) % before.length;
+      const numbers = `${decimal(before[index], 4)} and ${decimal(before[pair], 4)}`;
+      return `turned together with number ${pair}; before: ${numbers}`;
+    },
+  },
+  check: {
+    ...PLAIN.check,
+    *placed(trace, path) {
+      for (const name of [`${path}.q`, `${path}.k`]) {
+        const length = trace.has(name) ? trace.array(name).shape[1] : 1;
+        yield fromRows(trace, `${name}_rotated`, [name], (vector, _, row) => rotate(vector, row % length));
+      }
+    },
+  },
+};
+
+/**
+ * A query or key turned by its position (rotary positions): number i is turned with number i + width/2.
+ * @param {Numbers} vector
+ * @param {number} position
+ */
+export function rotate(vector, position) {
+  const half = vector.length / 2;
+  const turned = new Float64Array(vector.length);
+  for (let i = 0; i < half; i++) {
+    const turn = angle(position, i, half);
+    turned[i] = vector[i] * Math.cos(turn) - vector[i + half] * Math.sin(turn);
+    turned[i + half] = vector[i + half] * Math.cos(turn) + vector[i] * Math.sin(turn);
+  }
+  return turned;
+}
 
 /**
  * Rotary positions: the first pairs of the chosen token's query as hands of dials, before and after; and the cosine of
@@ -17,7 +83,7 @@ const DIAL = 40; // radius
  * @param {ViewContext} context
  * @param {number} y
  */
-export function drawTurns(context, y) {
+function drawTurns(context, y) {
   const {trace, state, room} = context;
   const picture = context.picture("");
   const half = trace.config.d_k / 2;
@@ -132,101 +198,4 @@ function dial(context, middle, before, after) {
   };
   hand(before, 2, 0.4);
   hand(after, 3.5, 1);
-}
-
-/**
- * Relative positions: how far apart every two tokens stand, and the learned vectors of the distances.
- * @param {ViewContext} context
- * @param {number} y
- */
-export function drawDistances(context, y) {
-  const {trace, state, room} = context;
-  const picture = context.picture("");
-  const tokens = trace.tokens(state.stack);
-  const {max_distance, d_k} = trace.config;
-  const clip = (/** @type {number} */ distance) => Math.max(-max_distance, Math.min(max_distance, distance));
-  label(picture, {
-    x: 0,
-    y: y + 16,
-    text: "how far the column’s token stands after the row’s, cut off",
-    bold: true,
-    size: 15,
-  });
-  const nameWidth = Math.min(90, picture.ruler.widest(tokens, 13, true)) + 10;
-  const cell = Math.max(6, Math.min(34, (room - nameWidth - 30) / tokens.length));
-  const top = y + 30 + columnLabelsHeight(picture, tokens, cell, 12);
-  const box = {x: nameWidth, y: top, width: tokens.length * cell, height: tokens.length * Math.min(cell, 24)};
-  if (cell >= 14) {
-    rowLabels(picture, {
-      box,
-      names: tokens,
-      size: Math.min(13, cell * 0.7),
-      width: nameWidth - 10,
-      current: state.token,
-    });
-    columnLabels(picture, {box, names: tokens, size: 12});
-  }
-  matrix(picture, {
-    ...box,
-    rows: tokens.length,
-    columns: tokens.length,
-    cellWidth: cell,
-    cellHeight: box.height / tokens.length,
-    value: (query, key) => clip(key - query),
-    name: "distance",
-    largest: max_distance,
-    digits: cell >= 24 ? 0 : undefined,
-    key: "distances",
-    current: {row: state.token},
-    onpick: (token) => context.update({token}),
-    describe: (query, key) => [
-      `“${tokens[query]}” → “${tokens[key]}”`,
-      `distance ${decimal(key - query, 0)}, counted as ${decimal(clip(key - query), 0)}`,
-    ],
-  });
-  let bottom = top + box.height + 24;
-  for (const what of /** @type {const} */ (["key", "value"])) bottom = distanceTable(context, what, d_k, bottom);
-  return bottom;
-}
-
-/**
- * @param {ViewContext} context
- * @param {"key" | "value"} what
- * @param {number} d_k
- * @param {number} y
- */
-function distanceTable(context, what, d_k, y) {
-  const {trace, state, room} = context;
-  const picture = context.picture("");
-  const {max_distance} = trace.config;
-  const layer = `${state.stack}.${state.layer}`;
-  context.weights(layer);
-  const table = trace.weight(`${state.stack}.layers.${state.layer}.self_attention.dot_product.${what}_RK`);
-  const rows = 2 * max_distance + 1;
-  const text = `${layer}: a learned vector of ${d_k} numbers for each distance, added to ${what === "key" ? "keys" : "values"}`;
-  label(picture, {x: 0, y: y + 16, text: room < 600 ? `vectors added to ${what}s` : text, bold: true, size: 15});
-  if (!table) {
-    label(picture, {x: 0, y: y + 42, text: "this table is not in this file", quiet: true});
-    return y + 64;
-  }
-  const row = rows > 20 ? 8 : 18;
-  const box = {x: 36, y: y + 28, width: Math.min(room - 40, d_k * 40), height: rows * row};
-  const names = Array.from({length: rows}, (_, index) => decimal(index - max_distance, 0));
-  if (row > 12) rowLabels(picture, {box, names, size: 12});
-  matrix(picture, {
-    ...box,
-    rows,
-    columns: d_k,
-    cellWidth: box.width / d_k,
-    cellHeight: row,
-    value: (distance, number) => table.at(distance, number),
-    name: `distance vectors for ${what}s`,
-    meaning: what === "key" ? "k" : "v",
-    key: `distance-${what}`,
-    describe: (distance, number) => [
-      `distance ${names[distance]}, number ${number}`,
-      precise(table.at(distance, number)),
-    ],
-  });
-  return y + 44 + box.height;
 }
