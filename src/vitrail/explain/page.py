@@ -1,9 +1,9 @@
 """A trace as one HTML file that holds everything it needs: opened from disk, mailed, put into a notebook.
 
-The viewer is `web/index.html` with its style sheets inline and its modules joined into inline scripts: the page's own at
-the end of the body, one that blocks rendering where it stands, in the head. The page's policy lets nothing else run and
-nothing be fetched. Everything that came from a user or a model is data in a JSON element, in which no `<` is left that
-HTML could take for a tag.
+The viewer is `web/index.html` with its style sheets inline and its modules joined into inline scripts. The page's own
+script stands at the end of the body; one that blocks rendering stays in the head. The policy lets nothing else run
+and nothing be fetched. Everything that came from a user or a model is data in a JSON element, in which no `<` is left
+that HTML could take for a tag.
 """
 
 from __future__ import annotations
