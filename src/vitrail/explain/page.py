@@ -1,8 +1,9 @@
 """A trace as one self-contained HTML file: open it from disk, mail it, or show it in a notebook.
 
-The viewer is `web/index.html` with its modules joined into one inline script and its style sheets inlined. The page's
-Content-Security-Policy blocks every other script and every request. Text from a user or a model is data in a JSON
-element, where every `<` is escaped so that HTML cannot take it for a tag.
+The viewer is `web/index.html` with its style sheets inline and its modules joined into inline scripts. The page's own
+script goes to the end of the body; a script that blocks rendering stays in the head. The Content-Security-Policy blocks
+every other script and every request. Text from a user or a model is data in a JSON element, where every `<` is escaped
+so that HTML cannot take it for a tag.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import Iterable
 from functools import cache
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -26,6 +28,7 @@ _TITLE_MARK = "\x00title\x00"  # placeholders; NUL occurs in no text file
 _DATA_MARK = "\x00data\x00"
 
 _SCRIPT = re.compile(r'<script type="module" src="(?:\./)?([\w./-]+\.js)"></script>')
+_FIRST = re.compile(r'<script type="module" src="(?:\./)?([\w./-]+\.js)" blocking="render"></script>')
 _STYLE = re.compile(r'<link rel="stylesheet" href="(?:\./)?([\w./-]+\.css)" ?/?>')
 _TITLE = re.compile(r"<title>[^<]*</title>")
 _HEAD = re.compile(r"<meta charset=[\"']?utf-8[\"']? ?/?>", re.IGNORECASE)
@@ -75,9 +78,12 @@ def build_shell(web: Traversable) -> str:
 
     index = read(INDEX)
     script = "\n" + join_modules(_one(_SCRIPT, index)[1], read)
+    first = {found[0]: "\n" + join_modules(found[1], read) for found in _FIRST.finditer(index)}
     styles = {found[0]: _style(found[1], read) for found in _STYLE.finditer(index)}
-    sources = " ".join(f"'{_hash(style)}'" for style in styles.values()) or "'none'"
-    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src {sources}; img-src data: blob:"
+    policy = (
+        f"default-src 'none'; script-src {_hashes([*first.values(), script])}; "
+        f"style-src {_hashes(styles.values())}; img-src data: blob:"
+    )
     charset = _one(_HEAD, index)[0]
     built = index.replace(
         charset, f'{charset}\n<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">'
@@ -85,6 +91,8 @@ def build_shell(web: Traversable) -> str:
     built = built.replace(_one(_TITLE, index)[0], f"<title>{_TITLE_MARK}</title>")
     for link, style in styles.items():
         built = built.replace(link, f"<style>{style}</style>")
+    for element, joined in first.items():
+        built = built.replace(element, f"<script>{joined}</script>")
     # The data comes before the script, which reads it. Both go to the end of the body, where a module would run.
     built = built.replace(_one(_SCRIPT, index)[0], "")
     body, end, rest = built.rpartition("</body>")
@@ -102,9 +110,10 @@ def _style(path: str, read: Read) -> str:
     return f"\n{style}"
 
 
-def _hash(content: str) -> str:
-    """The hash by which the policy allows an inline element."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
+def _hashes(contents: Iterable[str]) -> str:
+    """The hashes by which the policy allows inline elements."""
+    digests = (base64.b64encode(hashlib.sha256(content.encode()).digest()).decode() for content in contents)
+    return " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
 
 
 def _one(pattern: re.Pattern[str], text: str) -> re.Match[str]:
