@@ -16,10 +16,6 @@ from typing import Any
 import pytest
 
 import vitrail
-from vitrail.processor import choose_kernels
-
-# Tests give commands in processes of their own and in this one, whose numpy must be as theirs for the last bit.
-choose_kernels()
 
 # A shell starts what runs in the background deaf to Ctrl-C, and so would be the commands that tests start and stop.
 signal.signal(signal.SIGINT, signal.default_int_handler)

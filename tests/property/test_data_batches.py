@@ -1,4 +1,4 @@
-"""Every pair once an epoch, within the budget, and the same batches again from any place."""
+"""Every pair once per epoch, within the budget, and the same batches again from any position."""
 
 import tempfile
 from collections import Counter
@@ -25,11 +25,11 @@ def small_pools(monkeypatch):
 
 
 def shard(folder, name, lengths):
-    """A shard whose pairs can be told apart: the first id of both rows is the pair's number."""
+    """A shard with distinguishable pairs: the first id of both rows is the pair's number."""
     with ShardWriter(folder, name, 1000) as writer:
         sources, targets = zip(*(expected(lengths, number) for number in range(len(lengths))), strict=True)
         writer.write(sources, targets, range(1, len(lengths) + 1))
-    return Shard(folder, name, f"{name}.tsv", len(lengths), writer.dtype)
+    return Shard(folder, name, f"{name}.tsv", len(lengths), writer.dtype, (1000, 1000))
 
 
 lengths = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=60)

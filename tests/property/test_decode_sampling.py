@@ -1,4 +1,4 @@
-"""Drawing at random: the right frequencies, and luck that belongs to the sentence alone."""
+"""Sampling: the right frequencies, and random numbers that depend on the sentence alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORBIDDEN = (0, 1, 2)
 
 
 class Nothing:
-    """The cache of a model that remembers nothing."""
+    """The cache of a model without memory."""
 
     def reorder(self, parent_BW: Tensor) -> None: ...
 
@@ -32,7 +32,7 @@ class Nothing:
 
 
 class Chain:
-    """A model to which only the newest id matters."""
+    """A model that depends only on the newest id."""
 
     vocabulary = 9
 
@@ -48,7 +48,7 @@ class Chain:
 
 
 def plain_distribution(log_probs: list[float], temperature: float, top_k: int, top_p: float) -> dict[int, float]:
-    """The ids that may be drawn and their probabilities, one id after the other."""
+    """The ids that may be drawn and their probabilities, computed one id at a time."""
     weights = {i: exp(value / temperature) for i, value in enumerate(log_probs) if i not in FORBIDDEN}
     best = sorted(weights, key=lambda i: (-weights[i], i))[: top_k or None]
     total = sum(weights[i] for i in best)
@@ -77,7 +77,7 @@ def test_frequencies_approach_the_distribution(temperature, top_k, top_p):
     chi_square = sum((firsts[i] - draws * share) ** 2 / (draws * share) for i, share in expected.items())
     assert chi_square < 20.5  # 1 in 1,000 by chance with 5 degrees of freedom, the most there are here
 
-    # And so do those of what follows, after the commonest first id.
+    # And so do those of the second id, after the most frequent first one.
     (first, count) = next((i, n) for i, n in firsts.most_common() if i != EOS)
     seconds = Counter(hypothesis.row[1] for hypothesis in found if hypothesis.row[0] == first)
     expected = plain_distribution(model.table_VV[first].tolist(), temperature, top_k, top_p)

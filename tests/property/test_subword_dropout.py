@@ -1,4 +1,4 @@
-"""BPE-dropout: without dropout it is sentencepiece's own segmentation, with it the same text in other pieces."""
+"""BPE-dropout: without dropout it equals sentencepiece's segmentation; with it, the same text in other subwords."""
 
 import random
 from collections import Counter
@@ -106,7 +106,7 @@ def test_rows_follow_from_seed_epoch_shard_and_line_alone(tokenizers, sentences,
     other = dropout(tokenizers)
     for line, pair in reversed(list(enumerate(plain))):  # in another order
         assert same(other.vary(*pair, epoch=1, shard=0, line=line), wanted[line])
-    monkeypatch.setattr(vitrail.data.subword_dropout, "MEMORY", 3)  # and remembering almost nothing
+    monkeypatch.setattr(vitrail.data.subword_dropout, "MEMORY", 3)  # and with a tiny cache
     forgetful = dropout(tokenizers)
     for line, pair in enumerate(plain):
         assert same(forgetful.vary(*pair, epoch=1, shard=0, line=line), wanted[line])
@@ -121,7 +121,7 @@ def test_rows_follow_from_seed_epoch_shard_and_line_alone(tokenizers, sentences,
 
 
 def test_a_merge_is_left_out_as_often_as_asked_for(tokenizers):
-    """A word of two pieces has one merge: it is left out with the given probability, and that is the end of it."""
+    """A word of two pieces has one merge, which is dropped with the given probability."""
     merges, draw = Merges(tokenizers.source.pieces()), random.Random(7)
     word = next(text for text in tokenizers.source.pieces() if len(text) == 2)
     split = sum(len(merges.segment(word, is_dropped=lambda: draw.random() < 0.3)) == 2 for _ in range(20_000))

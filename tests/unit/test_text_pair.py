@@ -1,18 +1,18 @@
 import pytest
 
+from vitrail.config import VOCABULARIES
 from vitrail.errors import TextError
 from vitrail.text import BOS, EOS, PAD, UNK, Tokenizers
 
 SOURCES = ["je suis étudiant", "merci"] * 3
 TARGETS = ["i am a student", "thanks"] * 3
-KINDS = ("bpe", "unigram", "word")
 
 
 def trained(kind="bpe", *, joint=True, languages=()):
     return Tokenizers.train(SOURCES, TARGETS, kind=kind, size=330, joint=joint, languages=languages)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VOCABULARIES)
 def test_rows_are_symbol_text_eos(kind):
     both = trained(kind, languages=("en", "fr"))
     text = both.source.encode("merci")
@@ -24,7 +24,7 @@ def test_rows_are_symbol_text_eos(kind):
     assert alone.encode_source("merci", None) == [*alone.source.encode("merci"), EOS]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VOCABULARIES)
 def test_many_rows_are_those_of_each(kind):
     both = trained(kind, languages=("en", "fr"))
     texts, to = ["merci", "je suis", ""], ["en", "fr", "en"]
@@ -44,7 +44,7 @@ def test_a_missing_or_unknown_language_names_the_choices():
         trained().encode_source("merci", "fr")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VOCABULARIES)
 def test_symbols_that_no_translation_may_contain(kind):
     both = trained(kind, languages=("en", "fr"))
     assert set(both.forbidden) == {PAD, UNK, BOS, both.language_id("en"), both.language_id("fr")}
@@ -52,7 +52,7 @@ def test_symbols_that_no_translation_may_contain(kind):
     assert both.tokens(both.forbidden) == ["<pad>", "<unk>", "<bos>", "<2en>", "<2fr>"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VOCABULARIES)
 @pytest.mark.parametrize("joint", [True, False])
 def test_saved_and_loaded_is_the_same(tmp_path, kind, joint):
     pair = trained(kind, joint=joint, languages=("en", "fr") if joint else ())
@@ -64,6 +64,14 @@ def test_saved_and_loaded_is_the_same(tmp_path, kind, joint):
     to = "en" if joint else None
     assert loaded.encode_source("je suis étudiant", to) == pair.encode_source("je suis étudiant", to)
     assert loaded.encode_target("thanks") == pair.encode_target("thanks")
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+def test_many_texts_have_the_rows_of_each(kind):
+    pair = trained(kind, languages=("en", "fr"))
+    texts, to = [*SOURCES, "", "inconnu"], ["fr", "en"] * 4
+    assert pair.encode_sources(texts, to) == [pair.encode_source(*each) for each in zip(texts, to, strict=True)]
+    assert pair.encode_targets(texts) == [pair.encode_target(text) for text in texts]
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"kind": "pictures", "joint": true, "languages": []}'])

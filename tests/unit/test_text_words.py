@@ -1,4 +1,4 @@
-"""The word vocabulary: what is one word, which ids there are, and what a damaged file is answered with."""
+"""The word vocabulary: how words are split, which ids exist, and the errors for a damaged file."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_load_gives_back_what_was_saved(tmp_path: Path) -> None:
         ("[]", "not a word vocabulary"),
         ('{"kind": "word", "format": 99}', "newer"),
         ('{"kind": "word", "format": 1, "words": [1], "languages": []}', "'words' is not a list"),
-        ('{"kind": "word", "format": 1, "words": ["a", "a"], "languages": []}', "'words' names something twice"),
+        ('{"kind": "word", "format": 1, "words": ["a", "a"], "languages": []}', "'words' has a duplicate"),
         ('{"kind": "word", "format": 1, "words": ["a"]}', "'languages' is not a list"),
     ],
 )

@@ -24,7 +24,11 @@ test("a name is exported by one module only", () => {
 test("no markup is made of text, nothing is evaluated, and only one module asks the network", () => {
   for (const [name, source] of sources) {
     const found = code(source);
-    assert.doesNotMatch(found, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function/, name);
+    assert.doesNotMatch(
+      found,
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function/,
+      name,
+    );
     assert.doesNotMatch(found, /XMLHttpRequest|WebSocket|EventSource|sendBeacon|importScripts/, name);
     if (name !== "source.js") assert.doesNotMatch(found, /\bfetch\(/, name);
     // The page's policy blocks style attributes; styles are set through the style object.

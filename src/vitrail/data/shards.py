@@ -2,17 +2,20 @@
 
 `<name>.tokens` holds the source row and the target row of every pair, one after the other. `<name>.index` says for
 every pair where its rows start, how long they are, and which line of the corpus they came from.
+
+A shard may come from a stranger. Numbers are of one of two types, whatever the manifest says; a record is checked
+against the real size of the tokens before anything is read through it, and ids against the vocabulary afterwards.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +23,14 @@ from numpy.typing import NDArray
 from vitrail.errors import FolderError
 
 RECORD = np.dtype([("start", "<u8"), ("source", "<u4"), ("target", "<u4"), ("line", "<u8")])
+BLOCK = 1 << 20  # records that are looked at together, where all of them are
+
+TokenType = Literal["<u2", "<u4"]
+# numpy must never be given a type that a file names: with "O" it would take the file's bytes for pointers.
+_TOKENS: dict[TokenType, np.dtype[Any]] = {"<u2": np.dtype("<u2"), "<u4": np.dtype("<u4")}
 
 
-def token_type(vocabulary: int) -> str:
+def token_type(vocabulary: int) -> TokenType:
     """The smallest number type that holds every id of a vocabulary."""
     return "<u2" if vocabulary <= 1 << 16 else "<u4"
 
@@ -35,26 +43,30 @@ class Shard:
     name: str
     corpus: str  # what the corpus is called in messages
     pairs: int
-    dtype: str
+    dtype: TokenType
+    vocabulary: tuple[int, int]  # how many ids the source and the target have
 
     def __len__(self) -> int:
         return self.pairs
 
     @cached_property
     def index(self) -> NDArray[Any]:
-        """One record for each pair: start, source and target (lengths), line."""
-        return self._mapped(f"{self.name}.index", RECORD)
+        """One record for each pair, as the file has them: start, source and target (lengths), line."""
+        return self._mapped(f"{self.name}.index", RECORD, self.pairs)
 
     @cached_property
     def tokens(self) -> NDArray[Any]:
         """Every row of the shard, without padding."""
-        return self._mapped(f"{self.name}.tokens", np.dtype(self.dtype))
+        return self._mapped(f"{self.name}.tokens", _TOKENS[self.dtype])
 
-    def _mapped(self, name: str, kind: np.dtype[Any]) -> NDArray[Any]:
+    def _mapped(self, name: str, kind: np.dtype[Any], count: int | None = None) -> NDArray[Any]:
         """A file of the shard, which may have gone away since the folder was opened."""
         path = self.folder / name
         try:
-            return np.memmap(path, dtype=kind, mode="r")
+            size = path.stat().st_size
+            if size == 0 or size % kind.itemsize or count not in (None, size // kind.itemsize):
+                raise damaged(path, f"{size:,} bytes are not {'' if count is None else f'{count:,} '}whole entries")
+            return np.memmap(path, dtype=kind, mode="r", shape=(size // kind.itemsize,))
         except (OSError, ValueError) as error:
             raise _gone(path, getattr(error, "strerror", None) or str(error)) from error
 
@@ -69,11 +81,52 @@ class Shard:
             if size < mapped.nbytes:
                 raise _gone(path, f"it had {mapped.nbytes:,} bytes and has {size:,}")
 
+    def records(self, pairs: NDArray[np.int64] | slice) -> NDArray[Any]:
+        """The records of some pairs. The rows of each have a token or more, and lie within the tokens."""
+        found: NDArray[Any] = self.index[pairs]
+        lengths = found["source"].astype(np.int64) + found["target"]
+        room = len(self.tokens) - lengths  # beyond this a start would be too late; nothing here can overflow
+        wrong = (room < 0) | (found["start"] > np.maximum(room, 0).astype(np.uint64))
+        wrong |= (found["source"] == 0) | (found["target"] == 0)
+        if wrong.any():
+            record = found[wrong][0]
+            raise damaged(
+                self.folder / f"{self.name}.index",
+                f"a pair of {record['source']:,} and {record['target']:,} tokens from {record['start']:,} on is not "
+                f"among the {len(self.tokens):,} of {self.name}.tokens",
+            )
+        return found
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """All records from the first to the last, some at a time."""
+        self.check_size()
+        for start in range(0, self.pairs, BLOCK):
+            yield self.records(slice(start, start + BLOCK))
+
+    def refuse_strange_ids(self, source: NDArray[Any], target: NDArray[Any]) -> None:
+        """Refuse rows of the shard with ids that the vocabulary does not have: no table has an entry for them."""
+        for side, ids, size in zip(("source", "target"), (source, target), self.vocabulary, strict=True):
+            if ids.size and int(ids.max()) >= size:
+                raise damaged(
+                    self.folder / f"{self.name}.tokens",
+                    f"it has the id {int(ids.max()):,}, but the {side} vocabulary has {size:,} entries",
+                )
+
     def rows(self, pair: int) -> tuple[list[int], list[int]]:
         """The source and the target row of one pair."""
-        record = self.index[pair]
+        record = self.records(slice(pair, pair + 1))[0]
         start, middle = int(record["start"]), int(record["start"]) + int(record["source"])
-        return self.tokens[start:middle].tolist(), self.tokens[middle : middle + int(record["target"])].tolist()
+        source, target = self.tokens[start:middle], self.tokens[middle : middle + int(record["target"])]
+        self.refuse_strange_ids(source, target)
+        return source.tolist(), target.tolist()
+
+
+def damaged(path: Path, what: str) -> FolderError:
+    """The error for a file of prepared data that cannot be what `vitrail prepare` wrote."""
+    return FolderError(f"{path.name} is damaged: {what}", where=str(path), fix=AGAIN)
+
+
+AGAIN = "run `vitrail prepare` again, or copy the whole folder"
 
 
 def _gone(path: Path, reason: str) -> FolderError:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from vitrail.data.corpora import Corpus, Pair
-from vitrail.errors import DataError
+from vitrail.data.shards import AGAIN
+from vitrail.documents import Count, Document
+from vitrail.errors import DataError, FolderError
 
 VALIDATION_PAIRS = 10_000  # the most that is kept of a corpus
 
@@ -22,6 +24,21 @@ class ValidationSet:
     to: str | None
     sources: list[str]
     references: list[str]
+
+
+class ValidationEntry(Document):
+    """What the manifest says of a set; its texts are the next so many lines of the file."""
+
+    name: str
+    to: str | None
+    pairs: Count
+
+
+class _Line(Document):
+    """A line of the file."""
+
+    source: str
+    reference: str
 
 
 def held_out_sets(
@@ -92,13 +109,21 @@ def write_validation(path: Path, sets: Sequence[ValidationSet]) -> list[dict[str
     return [{"name": data.name, "to": data.to, "pairs": len(data.sources)} for data in sets]
 
 
-def read_validation(path: Path, sets: Sequence[dict[str, Any]]) -> tuple[ValidationSet, ...]:
+def read_validation(path: Path, sets: Sequence[ValidationEntry]) -> tuple[ValidationSet, ...]:
     """Read what `write_validation` wrote."""
-    with path.open(encoding="utf-8", newline="\n") as file:
-        pairs = [json.loads(line) for line in file]
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            pairs = [_Line.parse(line) for line in file]
+    except OSError as error:
+        raise FolderError(f"cannot read it: {error.strerror}", where=str(path), fix="check its permissions") from None
+    except ValueError as error:
+        raise FolderError(f"{path.name} is damaged: {error}", where=str(path), fix=AGAIN) from None
+    if len(pairs) != sum(entry.pairs for entry in sets):
+        what = f"{path.name} has {len(pairs):,} pairs, but the manifest counts {sum(entry.pairs for entry in sets):,}"
+        raise FolderError(what, where=str(path), fix=AGAIN)
     found = []
     for entry in sets:
-        own, pairs = pairs[: entry["pairs"]], pairs[entry["pairs"] :]
-        sources, references = [pair["source"] for pair in own], [pair["reference"] for pair in own]
-        found.append(ValidationSet(entry["name"], entry["to"], sources, references))
+        own, pairs = pairs[: entry.pairs], pairs[entry.pairs :]
+        sources, references = [pair.source for pair in own], [pair.reference for pair in own]
+        found.append(ValidationSet(entry.name, entry.to, sources, references))
     return tuple(found)

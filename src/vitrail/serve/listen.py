@@ -17,7 +17,7 @@ USUAL_PORT = 8765
 
 
 def listen(port: int | None) -> socket.socket:
-    """A socket that listens on this port; 0: on any free one; None: on the usual one, or if it is taken on any."""
+    """Listen on this port. 0 means any free port; None means the usual port, or any free one if it is in use."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

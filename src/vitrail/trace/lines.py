@@ -1,4 +1,4 @@
-"""Files of one JSON object a line, which a run may be writing to while they are read."""
+"""Files with one JSON object per line. A run may still be appending to them."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from vitrail.storage import whole_lines
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Every complete line; half a line at the end is still being written, and is left out."""
+    """Read every complete line. A partial last line is still being written and is skipped."""
     return [json.loads(line) for line in whole_lines(path) if line]

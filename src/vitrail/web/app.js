@@ -7,7 +7,9 @@ import {LayerFetcher} from "./fetching.js";
 import {MissingNumbers} from "./trace.js";
 import {openSource} from "./source.js";
 import {pictureBox} from "./draw/picture.js";
+import {Player} from "./views/live.js";
 import {readRequest, writeRequest} from "./request.js";
+import {Ruler} from "./draw/ruler.js";
 import {runIdle} from "./idle.js";
 import {savePng, saveSvg} from "./save.js";
 import {ThemeKeeper} from "./theme.js";
@@ -57,6 +59,8 @@ class App {
     this.context = null;
     this.stopChecking = () => {};
     this.drawnRoom = 0;
+    this.ruler = new Ruler();
+    this.player = new Player();
     this.fetcher = this.source.canTranslate
       ? new LayerFetcher(this.source, {arrived: () => this.arrived(), failed: (thrown) => this.failed(thrown)})
       : null;
@@ -138,7 +142,8 @@ class App {
 
   /** @param {Trace} trace */
   show(trace) {
-    const same = this.trace && this.trace.source.text === trace.source.text && this.trace.model.name === trace.model.name;
+    const same =
+      this.trace && this.trace.source.text === trace.source.text && this.trace.model.name === trace.model.name;
     this.before = same ? this.trace : null;
     this.trace = trace;
     this.keeper.state = this.keeper.clamp(this.keeper.state);
@@ -191,6 +196,7 @@ class App {
         state,
         theme: this.themes.theme,
         tooltip: this.page.tooltip,
+        ruler: this.ruler,
         go: (stack, layer, sublayer) => this.jump(stack, layer, sublayer),
       }),
     );
@@ -217,6 +223,8 @@ class App {
         theme,
         room: this.drawnRoom,
         tooltip: this.page.tooltip,
+        ruler: this.ruler,
+        player: this.player,
         update,
         models: this.models,
         studio: this.source.canTranslate ? this.source : null,
@@ -398,7 +406,9 @@ class App {
     const found =
       key === "figure"
         ? this.page.main.querySelector(".figure")
-        : [...this.window.document.querySelectorAll("[data-key]")].find((node) => node.getAttribute("data-key") === key);
+        : [...this.window.document.querySelectorAll("[data-key]")].find(
+            (node) => node.getAttribute("data-key") === key,
+          );
     if (found instanceof HTMLElement || found instanceof SVGElement) found.focus({preventScroll: true});
   }
 
@@ -407,8 +417,9 @@ class App {
     const problem = asProblem(thrown);
     if (!(thrown instanceof Problem)) console.error(thrown);
     const box = problemBox(problem);
-    if (!this.trace && this.source.canTranslate && this.models.length) this.page.main.replaceChildren(this.start(), box);
-    else if (!this.trace) {
+    if (!this.trace && this.source.canTranslate && this.models.length) {
+      this.page.main.replaceChildren(this.start(), box);
+    } else if (!this.trace) {
       this.root.dataset.verified = "failed";
       this.page.main.replaceChildren(box);
     } else {
@@ -445,6 +456,10 @@ function keyHelp() {
     "details",
     {class: "key-help"},
     element("summary", {}, "Keys"),
-    element("dl", {}, ...KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)])),
+    element(
+      "dl",
+      {},
+      ...KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)]),
+    ),
   );
 }

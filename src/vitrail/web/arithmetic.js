@@ -101,15 +101,14 @@ export function moments(values) {
 }
 
 /**
- * What stands between the two layers of the feed-forward network.
- * @param {"relu" | "gelu" | "silu"} kind
- * @param {number} x
+ * What stands between the two layers of the feed-forward network: the same list as the model's (a test holds them equal).
+ * @type {Readonly<Record<string, (x: number) => number>>}
  */
-export function activate(kind, x) {
-  if (kind === "relu") return Math.max(x, 0);
-  if (kind === "silu") return x / (1 + Math.exp(-x));
-  return 0.5 * x * (1 + erf(x / Math.SQRT2));
-}
+export const ACTIVATIONS = {
+  relu: (x) => Math.max(x, 0),
+  gelu: (x) => 0.5 * x * (1 + erf(x / Math.SQRT2)),
+  silu: (x) => x / (1 + Math.exp(-x)),
+};
 
 /**
  * The error function: its Taylor series where that is short, its continued fraction beyond.
@@ -141,40 +140,6 @@ export function erf(x) {
  */
 export function angle(position, index, steps) {
   return position * 10000 ** (-index / steps);
-}
-
-/**
- * One row of a table of sines and cosines.
- * @param {string} kind "sinusoidal" (the paper's), "sinusoidal-concat" (Tensor2Tensor's), "sinusoidal-halves" (Marian's)
- * @param {number} position
- * @param {number} width
- */
-export function sinusoid(kind, position, width) {
-  const half = width / 2;
-  const steps = kind === "sinusoidal-concat" ? half - 1 : half;
-  const row = new Float64Array(width);
-  for (let i = 0; i < half; i++) {
-    const turn = angle(position, i, steps);
-    row[kind === "sinusoidal" ? 2 * i : i] = Math.sin(turn);
-    row[kind === "sinusoidal" ? 2 * i + 1 : half + i] = Math.cos(turn);
-  }
-  return row;
-}
-
-/**
- * A query or key turned by its position (rotary positions): number i is turned with number i + width/2.
- * @param {Numbers} vector
- * @param {number} position
- */
-export function rotate(vector, position) {
-  const half = vector.length / 2;
-  const turned = new Float64Array(vector.length);
-  for (let i = 0; i < half; i++) {
-    const turn = angle(position, i, half);
-    turned[i] = vector[i] * Math.cos(turn) - vector[i + half] * Math.sin(turn);
-    turned[i + half] = vector[i + half] * Math.cos(turn) + vector[i] * Math.sin(turn);
-  }
-  return turned;
 }
 
 /**

@@ -12,7 +12,8 @@ import {Picture} from "./draw/picture.js";
  * @typedef {import("./dom.js").Child} Child
  * @typedef {{
  *   trace: Trace, before: Trace | null, state: State, theme: import("./colour.js").Theme, room: number,
- *   tooltip: import("./draw/tooltip.js").Tooltip, request: TraceRequest | null,
+ *   tooltip: import("./draw/tooltip.js").Tooltip, ruler: import("./draw/ruler.js").Ruler,
+ *   player: import("./views/live.js").Player, request: TraceRequest | null,
  *   update: (changes: Changes, how?: {replace?: boolean}) => void,
  *   translate: ((changes: Partial<TraceRequest>) => Promise<void>) | null,
  *   models: import("./source.js").ModelEntry[], studio: import("./source.js").StudioSource | null,
@@ -35,6 +36,9 @@ export class ViewContext {
     /** Units of a picture that fit on the page without scrolling. */
     this.room = parts.room;
     this.tooltip = parts.tooltip;
+    this.ruler = parts.ruler;
+    /** Steps through the frames of a view; it goes on playing while the view is drawn again. */
+    this.player = parts.player;
     /** What the studio was asked; null in a file. */
     this.request = parts.request;
     this.update = parts.update;
@@ -85,6 +89,7 @@ export class ViewContext {
         label,
         theme: this.theme,
         tooltip: this.tooltip,
+        ruler: this.ruler,
         room: this.room,
       });
     }

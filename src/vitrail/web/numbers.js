@@ -22,7 +22,8 @@ export function decimal(value, digits = 2) {
 export function precise(value) {
   if (!Number.isFinite(value) || value === 0) return decimal(value, 0);
   const size = Math.abs(value);
-  const text = size >= 1e-4 && size < 1e7 ? String(Number(size.toPrecision(7))) : Number(size.toPrecision(5)).toExponential();
+  const text =
+    size >= 1e-4 && size < 1e7 ? String(Number(size.toPrecision(7))) : Number(size.toPrecision(5)).toExponential();
   return value < 0 ? MINUS + text : text;
 }
 
@@ -58,7 +59,9 @@ export function percent(value) {
  * @param {number} value
  */
 export function count(value) {
-  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /**

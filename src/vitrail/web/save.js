@@ -3,9 +3,24 @@
 import {element, shape} from "./dom.js";
 
 const KEPT = [
-  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
-  "opacity", "font-family", "font-size", "font-weight", "font-style", "font-variant-numeric", "text-anchor",
-  "letter-spacing", "visibility", "image-rendering", "shape-rendering",
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "font-style",
+  "font-variant-numeric",
+  "text-anchor",
+  "letter-spacing",
+  "visibility",
+  "image-rendering",
+  "shape-rendering",
 ];
 const PNG_SCALE = 2;
 

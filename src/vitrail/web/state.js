@@ -143,17 +143,8 @@ export class StateKeeper {
  * @returns {Address}
  */
 export function openAddress(window) {
-  let hash = "";
-  let hasAddress = false;
-  try {
-    hash = window.location.hash;
-    hasAddress = /^(https?|file):$/.test(window.location.protocol);
-    // A frame without an origin may refuse history: find out now, once.
-    if (hasAddress) window.history.replaceState(null, "", hash || window.location.pathname + window.location.search);
-  } catch {
-    hasAddress = false;
-  }
-  if (!hasAddress) {
+  if (!keepsAddress(window)) {
+    let hash = hashOf(window);
     return {
       read: () => hash,
       write: (next) => {
@@ -173,4 +164,28 @@ export function openAddress(window) {
       window.addEventListener("hashchange", heard);
     },
   };
+}
+
+/**
+ * Whether the state can be kept in the address: a frame without an origin may refuse history.
+ * @param {Window} window
+ */
+function keepsAddress(window) {
+  try {
+    const {protocol, hash, pathname, search} = window.location;
+    if (!/^(https?|file):$/.test(protocol)) return false;
+    window.history.replaceState(null, "", hash || pathname + search);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param {Window} window */
+function hashOf(window) {
+  try {
+    return window.location.hash;
+  } catch {
+    return "";
+  }
 }

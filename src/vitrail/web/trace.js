@@ -15,7 +15,7 @@ const PRONOUNS = ["it", "il", "elle"]; // what they stand for is said elsewhere 
  * @typedef {{
  *   preset: string, d_model: number, heads: number, kv_heads: number, d_k: number, d_ff: number,
  *   encoder_layers: number, decoder_layers: number, norm: "post" | "pre", positions: string, max_positions: number,
- *   max_distance: number, activation: "relu" | "gelu" | "silu", bias: boolean, output_bias: boolean,
+ *   max_distance: number, activation: string, bias: boolean, output_bias: boolean,
  *   embedding_scale: boolean, tie_embeddings: "all" | "target" | "none"}} ModelConfig
  * @typedef {{
  *   name: string, config: ModelConfig, languages: string[], source_vocabulary: number, target_vocabulary: number,
@@ -100,7 +100,9 @@ export class Trace {
   array(name) {
     if (!this.has(name)) {
       const part = this.layerOf(name);
-      throw part && !this.hasInside(part) ? new MissingNumbers(part) : new Problem(`this trace holds nothing called '${name}'`);
+      throw part && !this.hasInside(part)
+        ? new MissingNumbers(part)
+        : new Problem(`this trace holds nothing called '${name}'`);
     }
     return this.decode(`arrays.${name}`, this.facts.arrays[name]);
   }

@@ -45,6 +45,7 @@
 //   context.inside("encoder.0")                whether all arrays of that layer are here (likewise). Of a long sentence the
 //                          insides of some layers are left out; their attention's weights and their output are always
 //                          there. A view that needs more just asks for it: what is missing is said in its place.
+//   context.player                             steps through a view's frames (views/live.js), also while it is drawn again
 //   context.onLeave(() => …)                   stop timers
 // A picture is drawn with `strip`, `matrix`, `frame`, `box`, `arrow`, `bars`, `lines`, `numberTable`, `label` and
 // `valueLegend`; each takes the picture and one object, and most give back the box they cover. Numbers can be read by

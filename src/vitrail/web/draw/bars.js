@@ -3,7 +3,7 @@
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {decimal, extent} from "../numbers.js";
-import {fitText, label} from "./label.js";
+import {label} from "./label.js";
 import {readable} from "./reading.js";
 
 /**
@@ -40,7 +40,7 @@ export function bars(picture, given) {
     label(picture, {
       x: x + nameWidth,
       y: middle,
-      text: fitText(name, nameWidth, 14, index === current),
+      text: picture.ruler.fit(name, nameWidth, 14, index === current),
       anchor: "end",
       bold: index === current,
     });
@@ -63,7 +63,10 @@ export function bars(picture, given) {
     columns: 1,
     cellWidth: width,
     cellHeight: rowHeight,
-    label: `${given.name}: ${names.map((name, index) => `${name} ${write(values[index], index)}`).slice(0, 12).join(", ")}`,
+    label: `${given.name}: ${names
+      .map((name, index) => `${name} ${write(values[index], index)}`)
+      .slice(0, 12)
+      .join(", ")}`,
     describe: (row) => given.describe?.(row) ?? [names[row], write(values[row], row)],
     onpick: given.onpick,
     key: given.key ?? given.name,

@@ -37,9 +37,16 @@ export function partsOfLayer(trace, stack) {
   return trace.sublayers(stack).flatMap((sublayer, index) => {
     const number = index + 1;
     /** @type {Part[]} */
-    const post = [{kind: sublayer, number}, {kind: "add-norm", number}];
+    const post = [
+      {kind: sublayer, number},
+      {kind: "add-norm", number},
+    ];
     /** @type {Part[]} */
-    const pre = [{kind: "norm", number}, {kind: sublayer, number}, {kind: "add", number}];
+    const pre = [
+      {kind: "norm", number},
+      {kind: sublayer, number},
+      {kind: "add", number},
+    ];
     return trace.config.norm === "pre" ? pre : post;
   });
 }
@@ -83,7 +90,12 @@ export function drawLayer(picture, given) {
   for (const part of partsOfLayer(trace, stack)) {
     const own = partHeight(part, measures);
     const top = y - gap - own;
-    arrow(picture, {points: [[middle, y], [middle, top + own]]});
+    arrow(picture, {
+      points: [
+        [middle, y],
+        [middle, top + own],
+      ],
+    });
     if (part.kind === "add" || part.kind === "add-norm") {
       const right = x + width - margin / 2;
       const points = /** @type {Point[]} */ ([
@@ -101,7 +113,12 @@ export function drawLayer(picture, given) {
     if (beside) label(picture, {x: middle + 10, y: top - 5, text: beside, size: 12, quiet: true});
     y = top;
   }
-  arrow(picture, {points: [[middle, y], [middle, area.y - 8]]});
+  arrow(picture, {
+    points: [
+      [middle, y],
+      [middle, area.y - 8],
+    ],
+  });
   return {box: area, memory};
 }
 

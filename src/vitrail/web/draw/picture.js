@@ -5,28 +5,31 @@ import {element, shape} from "../dom.js";
 /**
  * @typedef {import("../colour.js").Theme} Theme
  * @typedef {import("./tooltip.js").Tooltip} Tooltip
+ * @typedef {import("./ruler.js").Ruler} Ruler
  * @typedef {{x: number, y: number, width: number, height: number}} Box
  */
-
-let numberOfPictures = 0;
 
 /** Drawing primitives put their shapes here and say how far they reach. One unit is one sixteenth of a rem. */
 export class Picture {
   /**
-   * @param {{name: string, label: string, theme: Theme, tooltip: Tooltip, room: number}} given
-   *   name: of the file it is saved as; label: what it shows, in a few words; room: units that fit without scrolling
+   * @param {{name: string, label: string, theme: Theme, tooltip: Tooltip, ruler: Ruler, room: number}} given
+   *   name: of the file it is saved as, unique on the page; label: what it shows, in a few words; room: units that fit
+   *   without scrolling
    */
-  constructor({name, label, theme, tooltip, room}) {
+  constructor({name, label, theme, tooltip, ruler, room}) {
     this.name = name;
     this.label = label;
     this.theme = theme;
     this.tooltip = tooltip;
+    this.ruler = ruler;
     this.room = room;
     this.right = 0;
     this.bottom = 0;
     /** Cells drawn as shapes of their own so far: a browser bears some thousands of them. */
     this.cells = 0;
-    const id = `picture-${++numberOfPictures}`;
+    /** @type {CanvasRenderingContext2D | null} where small images are painted, once there is one */
+    this.easel = null;
+    const id = `${name}-description`;
     this.description = shape("desc", {id});
     // No <title> on the page: browsers would show it over every tooltip. Saved pictures get one.
     this.node = shape("svg", {class: "picture", role: "img", "aria-label": label, "aria-describedby": id});
@@ -60,16 +63,25 @@ export class Picture {
    * @param {() => void} draw
    */
   group(attributes, draw) {
+    const group = shape("g", attributes);
+    this.current.append(group);
+    this.into(group, draw);
+    return group;
+  }
+
+  /**
+   * Draw into a group that is there already, such as one that is drawn again by itself.
+   * @param {SVGElement} group
+   * @param {() => void} draw
+   */
+  into(group, draw) {
     const outer = this.current;
-    const inner = shape("g", attributes);
-    outer.append(inner);
-    this.current = inner;
+    this.current = group;
     try {
       draw();
     } finally {
       this.current = outer;
     }
-    return inner;
   }
 
   /**

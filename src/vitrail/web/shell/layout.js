@@ -14,7 +14,11 @@ export function layOutPage(window, themes) {
   const home = window.document.getElementById("vitrail") ?? window.document.body;
   const badge = new Badge();
   const model = element("div", {class: "model-name"});
-  const untrained = element("p", {class: "untrained", hidden: true}, "not trained yet: this is the model the run begins with");
+  const untrained = element(
+    "p",
+    {class: "untrained", hidden: true},
+    "not trained yet: this is the model the run begins with",
+  );
   const sentence = element("div", {class: "sentence-place"});
   const guide = element("nav", {class: "guide-place", "aria-label": "Guide"});
   const map = element("div", {class: "map-place"});

@@ -55,9 +55,17 @@ export function missingCard({trace, part, pickers, whereabouts, update, again}) 
           "p",
           {},
           "To make a file with this one: ",
-          element("code", {}, `vitrail explain ${trace.model.name} "…"${trace.to ? ` --to ${trace.to}` : ""} --layers ${part} --out page.html`),
+          element(
+            "code",
+            {},
+            `vitrail explain ${trace.model.name} "…"${trace.to ? ` --to ${trace.to}` : ""} --layers ${part} --out page.html`,
+          ),
         )
-      : element("p", {}, element("button", {type: "button", class: "small", "data-key": "missing-again", onclick: again}, "Ask again")),
+      : element(
+          "p",
+          {},
+          element("button", {type: "button", class: "small", "data-key": "missing-again", onclick: again}, "Ask again"),
+        ),
   );
 }
 

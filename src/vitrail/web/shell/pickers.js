@@ -116,7 +116,10 @@ export function choicesOf(picker, trace, state, theme) {
  */
 export function pickerRow(picker, {trace, state, theme, update}) {
   const {title, choices} = choicesOf(picker, trace, state, theme);
-  const place = Math.max(0, choices.findIndex((choice) => choice.current));
+  const place = Math.max(
+    0,
+    choices.findIndex((choice) => choice.current),
+  );
   const buttons = choices.map((choice, index) => {
     const button = element(
       "button",

@@ -2,7 +2,7 @@
 
 import {count, shortCount} from "../numbers.js";
 import {arrow, box, frame} from "../draw/frame.js";
-import {fitText, label, wrapText} from "../draw/label.js";
+import {label} from "../draw/label.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -52,7 +52,9 @@ function draw(context) {
     const y = bottom - height;
     const title = stack === "encoder" ? "Encoders" : "Decoders";
     frame(picture, {x: left[stack], y, width, height, meaning: stack, title, note: parametersOf(context, stack)});
-    for (let layer = 0; layer < layers[stack]; layer++) drawLayer(context, stack, layer, left[stack] + 16, bottom, width - 32);
+    for (let layer = 0; layer < layers[stack]; layer++) {
+      drawLayer(context, stack, layer, left[stack] + 16, bottom, width - 32);
+    }
   }
   drawMemory(context, left, width, bottom, stackHeight);
   drawEnds(context, left, width, bottom, stackHeight, said);
@@ -117,7 +119,13 @@ function drawMemory(context, left, width, bottom, stackHeight) {
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const y = layerTop(bottom, layer) + LAYER / 2;
     arrow(picture, {
-      points: [[start, top], [start, top - 22], [way, top - 22], [way, y], [left.decoder + 15, y]],
+      points: [
+        [start, top],
+        [start, top - 22],
+        [way, top - 22],
+        [way, y],
+        [left.decoder + 15, y],
+      ],
       meaning: "encoder",
       width: 2,
     });
@@ -139,14 +147,28 @@ function drawEnds(context, left, width, bottom, stackHeight, said) {
   const fed = {encoder: trace.source.tokens, decoder: trace.target.input_tokens};
   for (const stack of /** @type {Stack[]} */ (["encoder", "decoder"])) {
     const middle = left[stack] + width / 2;
-    arrow(picture, {points: [[middle, bottom + 40], [middle, bottom + 4]], meaning: "x", width: 3});
-    wrapText(fed[stack].join(" "), width).forEach((text, row) => {
+    arrow(picture, {
+      points: [
+        [middle, bottom + 40],
+        [middle, bottom + 4],
+      ],
+      meaning: "x",
+      width: 3,
+    });
+    picture.ruler.wrap(fed[stack].join(" "), width).forEach((text, row) => {
       label(picture, {x: middle, y: bottom + 60 + row * 20, text, anchor: "middle"});
     });
   }
   const middle = left.decoder + width / 2;
   const top = bottom - stackHeight(trace.layers("decoder"));
-  arrow(picture, {points: [[middle, top - 4], [middle, top - 34]], meaning: "z", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, top - 4],
+      [middle, top - 34],
+    ],
+    meaning: "z",
+    width: 3,
+  });
   said.forEach((text, row) => {
     label(picture, {x: middle, y: top - 44 - (said.length - 1 - row) * 20, text, bold: true, anchor: "middle"});
   });
@@ -157,8 +179,10 @@ function drawEnds(context, left, width, bottom, stackHeight, said) {
  * @param {ViewContext} context
  * @param {number} width
  */
-function translationLines({trace}, width) {
-  const lines = wrapText(trace.target.text, width, 14, true).map((text) => fitText(text, width, 14, true));
+function translationLines(context, width) {
+  const {ruler} = context.picture("");
+  const {text} = context.trace.target;
+  const lines = ruler.wrap(text, width, 14, true).map((line) => ruler.fit(line, width, 14, true));
   return lines.length > MOST_SAID ? [...lines.slice(0, MOST_SAID - 1), `${lines[MOST_SAID - 1]} …`] : lines;
 }
 
@@ -168,6 +192,8 @@ function translationLines({trace}, width) {
  */
 function parametersOf({trace}, stack) {
   let total = 0;
-  for (let layer = 0; layer < trace.layers(stack); layer++) total += trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
+  for (let layer = 0; layer < trace.layers(stack); layer++) {
+    total += trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
+  }
   return `${shortCount(total)} parameters`;
 }

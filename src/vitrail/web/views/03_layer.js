@@ -78,7 +78,14 @@ function draw(context) {
       size: 12,
       quiet: true,
     });
-    arrow(picture, {points: [[x + width / 2, bottom + 24], [x + width / 2, bottom]], meaning: "x", head: false});
+    arrow(picture, {
+      points: [
+        [x + width / 2, bottom + 24],
+        [x + width / 2, bottom],
+      ],
+      meaning: "x",
+      head: false,
+    });
   });
   picture.describe(
     shown

@@ -2,7 +2,7 @@
 
 import {matrix, rowLabels, strip} from "../draw/matrix.js";
 import {count, extent, precise} from "../numbers.js";
-import {label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {valueLegend} from "../draw/legend.js";
 import {word} from "../context.js";
 
@@ -56,11 +56,16 @@ function draw(context, tokens, ids) {
     `${rows} tokens, each with ${columns} numbers between ${precise(least)} and ${precise(most)}: ${tokens.join(", ")}.`,
   );
   const names = tokens.map((token, index) => `${token} · ${ids[index]}`);
-  const left = Math.min(190, Math.max(...names.map((text) => textWidth(text, 15, true)))) + 12;
+  const left = Math.min(190, picture.ruler.widest(names, 15, true)) + 12;
   const width = Math.max(320, context.room - left);
 
   // The chosen token first, with its first numbers written out.
-  label(picture, {x: left, y: 16, text: `${tokens[state.token]}: the first ${Math.min(FIRST, columns)} of ${columns}`, bold: true});
+  label(picture, {
+    x: left,
+    y: 16,
+    text: `${tokens[state.token]}: the first ${Math.min(FIRST, columns)} of ${columns}`,
+    bold: true,
+  });
   const first = table.row(state.token).subarray(0, FIRST);
   strip(picture, {
     x: left,
@@ -103,4 +108,3 @@ function draw(context, tokens, ids) {
   }
   valueLegend(picture, {x: left, y: area.y + area.height + 34, largest: size});
 }
-

@@ -4,7 +4,7 @@ import {arrow, box} from "../draw/frame.js";
 import {coloured, word, wordAt} from "../context.js";
 import {element, shape} from "../dom.js";
 import {extent, percent} from "../numbers.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {lines} from "../draw/lines.js";
 import {pressable} from "../draw/reading.js";
 import {shades} from "../colour.js";
@@ -79,7 +79,7 @@ function draw(context) {
   const isDecoder = stack === "decoder";
   const plan = planOf(context);
   const tokens = trace.tokens(stack).slice(plan.first, plan.first + plan.count);
-  const names = Math.min(130, Math.max(...tokens.map((token) => textWidth(token, 15, true)))) + 24;
+  const names = Math.min(130, picture.ruler.widest(tokens, 15, true)) + 24;
   const strips = isDecoder ? 5 : 4;
   const ways = isDecoder ? 7 : 5;
   const fixed = names + (isDecoder ? 2 : 1) * plan.block + plan.think + ways * plan.way;
@@ -96,7 +96,13 @@ function draw(context) {
     for (let row = 0; row < plan.count; row++) {
       const y = TOP + row * ROW + ROW / 2;
       const isChosen = plan.first + row === state.token;
-      arrow(picture, {points: [[x + 2, y], [x + plan.way - 2, y]], width: isChosen ? 2 : 1});
+      arrow(picture, {
+        points: [
+          [x + 2, y],
+          [x + plan.way - 2, y],
+        ],
+        width: isChosen ? 2 : 1,
+      });
     }
     x += plan.way;
   };
@@ -128,7 +134,9 @@ function draw(context) {
   );
   const all = trace.tokens(stack).length;
   if (plan.count < all) {
-    context.note(element("p", {class: "remark"}, `Shown are ${plan.count} of the ${all} tokens, around the chosen one.`));
+    context.note(
+      element("p", {class: "remark"}, `Shown are ${plan.count} of the ${all} tokens, around the chosen one.`),
+    );
   }
 }
 
@@ -170,7 +178,7 @@ function drawName(context, plan, row, width) {
         stroke: current ? strong : "transparent",
       }),
     );
-    const text = fitText(token, width - 24, 15, current);
+    const text = picture.ruler.fit(token, width - 24, 15, current);
     label(picture, {x: width - 16, y: y + ROW / 2 + 5, text, size: 15, bold: current, anchor: "end"});
   });
   pressable(picture, group, {
@@ -225,7 +233,14 @@ function drawMixing(context, plan, attention, x) {
   const isSelf = attention === "self_attention";
   const height = plan.count * ROW;
   const middle = x + plan.block / 2;
-  label(picture, {x: middle, y: 34, text: isSelf ? "self-attention" : "enc-dec att.", size: 14, bold: true, anchor: "middle"});
+  label(picture, {
+    x: middle,
+    y: 34,
+    text: isSelf ? "self-attention" : "enc-dec att.",
+    size: 14,
+    bold: true,
+    anchor: "middle",
+  });
   const remark = isSelf ? "mixes tokens" : "mixes in the source";
   label(picture, {x: middle, y: 51, text: remark, size: 12, quiet: true, anchor: "middle"});
   const area = {x, y: TOP, width: plan.block, height};

@@ -49,10 +49,7 @@ export const queryKeyValueView = {
     if (context.trace.config.norm === "pre" && !parts.isCross) {
       context.say`This model normalizes before every sub-layer, so ${coloured("x", "x")} is the normalized vector.`;
     }
-    if (parts.isRotated) {
-      context.say`This model adds no positions to the words. Instead it turns queries and keys by an angle that grows with
-        the position (${parts.token} here): both are shown before and after.`;
-    }
+    parts.sayPositions(context);
     if (parts.isCross) context.controls(seenPicker(context, parts, seen));
     draw(context, parts, seen);
   },
@@ -84,7 +81,11 @@ function seenPicker(context, parts, seen) {
   return oneOf({
     title: "Seen",
     key: "choice-seen",
-    choices: parts.keyTokens.map((text, token) => ({value: String(token), text, spoken: `${text}, source position ${token}`})),
+    choices: parts.keyTokens.map((text, token) => ({
+      value: String(token),
+      text,
+      spoken: `${text}, source position ${token}`,
+    })),
     current: String(seen),
     onpick: (value, repeated) => context.setOption("seen", value, {replace: repeated}),
   });
@@ -106,7 +107,8 @@ function draw(context, parts, seen) {
   for (const letter of all) {
     const token = tokenOf(letter);
     const pieces = projectionPieces(context, parts, letter, token, largest);
-    if (parts.isRotated && letter !== "v") pieces.push(turnedPiece(context, parts, letter, token, largest));
+    const {placed} = parts.positions;
+    if (placed && letter !== "v") pieces.push(placedPiece(context, parts, placed, letter, token, largest));
     y += equation(picture, {x: 0, y, pieces, room}).height + 10;
   }
   label(picture, {x: 0, y: y + 16, text: "colours of q, k and v", size: 12, quiet: true});
@@ -144,7 +146,9 @@ function projectionPieces(context, parts, letter, token, largest) {
   const showColumn = (/** @type {number | null} */ index) => {
     if (!column || !projection) return;
     column.setAttribute("visibility", index === null ? "hidden" : "visible");
-    if (index !== null) column.setAttribute("x", String(Number(column.getAttribute("data-left")) + (index * wWidth) / d_k));
+    if (index !== null) {
+      column.setAttribute("x", String(Number(column.getAttribute("data-left")) + (index * wWidth) / d_k));
+    }
   };
   /** @type {Piece[]} */
   const pieces = [
@@ -155,7 +159,15 @@ function projectionPieces(context, parts, letter, token, largest) {
       note: `1 × ${d_model}`,
       meaning: "x",
       draw: (left, top) =>
-        void strip(picture, {x: left, y: top, values: x, width: xWidth, name: `x of “${from}”`, meaning: "x", key: `x-${letter}`}),
+        void strip(picture, {
+          x: left,
+          y: top,
+          values: x,
+          width: xWidth,
+          name: `x of “${from}”`,
+          meaning: "x",
+          key: `x-${letter}`,
+        }),
     },
     {
       sign: "×",
@@ -233,11 +245,18 @@ function projectionPieces(context, parts, letter, token, largest) {
         describe: (index) => {
           const title = `${letter} of “${from}”, number ${index}: ${precise(values[index])}`;
           if (!projection) return [title];
-          const product = dot(x, Float64Array.from({length: d_model}, (_, row) => projection.at(row, index)));
+          const product = dot(
+            x,
+            Float64Array.from({length: d_model}, (_, row) => projection.at(row, index)),
+          );
           const start = `x · column ${index} of W^${letter.toUpperCase()} = ${decimal(product, 4)}`;
           if (!projection.bias) return [title, start];
           const offset = projection.bias(index);
-          return [title, start, `plus b: ${decimal(product, 4)} + ${decimal(offset, 4)} = ${decimal(product + offset, 4)}`];
+          return [
+            title,
+            start,
+            `plus b: ${decimal(product, 4)} + ${decimal(offset, 4)} = ${decimal(product + offset, 4)}`,
+          ];
         },
       }),
   });
@@ -258,27 +277,28 @@ function cells(context, d_k, isWide) {
 }
 
 /**
- * The query or key after it was turned.
+ * The query or key as positions left it.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
+ * @param {import("../positions/plain.js").Placed} placed
  * @param {"q" | "k"} letter
  * @param {number} token
  * @param {number} largest
  * @returns {Piece}
  */
-function turnedPiece(context, parts, letter, token, largest) {
+function placedPiece(context, parts, placed, letter, token, largest) {
   const {d_k} = context.trace.config;
   const isWide = context.room >= 700;
   const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
   const before = parts.vector(letter, token);
-  const values = parts.vector(`${letter}_rotated`, token);
+  const values = parts.vector(parts.positions.meeting[letter], token);
   const [cellWidth, columns] = cells(context, d_k, isWide);
   return {
-    sign: "↻",
+    sign: placed.sign,
     width: Math.min(columns, d_k) * cellWidth,
     height: wrappedHeight(d_k, columns),
-    name: `${letter} “${from}”, turned`,
-    note: `turned as position ${token} asks`,
+    name: `${letter} “${from}”, ${placed.word}`,
+    note: placed.note(token),
     meaning: letter,
     draw: (left, top) =>
       void wrappedVector(context.picture(""), {
@@ -287,17 +307,14 @@ function turnedPiece(context, parts, letter, token, largest) {
         values,
         columns,
         cellWidth,
-        name: `${letter} of “${from}” turned`,
+        name: `${letter} of “${from}” ${placed.word}`,
         meaning: letter,
         largest,
-        key: `${letter}-turned`,
-        describe: (index) => {
-          const pair = (index + d_k / 2) % d_k;
-          return [
-            `turned ${letter} of “${from}”, number ${index}: ${precise(values[index])}`,
-            `turned together with number ${pair}; before: ${decimal(before[index], 4)} and ${decimal(before[pair], 4)}`,
-          ];
-        },
+        key: `${letter}-${placed.word}`,
+        describe: (index) => [
+          `${placed.word} ${letter} of “${from}”, number ${index}: ${precise(values[index])}`,
+          placed.tell(before, index),
+        ],
       }),
   };
 }

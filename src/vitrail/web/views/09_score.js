@@ -5,7 +5,7 @@ import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {decimal, extent, precise} from "../numbers.js";
 import {strip} from "../draw/matrix.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
@@ -42,13 +42,7 @@ export const scoreView = {
       context.say`Tokens after ${word(asking)} have scores too, but they are hidden in the next step: the decoder must not
         see what it has not written yet.`;
     }
-    if (parts.isRelative) {
-      context.say`This model knows positions by distance: to q·k (what is said) it adds the query times a learned vector
-        for how far apart the two stand (where it is said), up to ${context.trace.config.max_distance} places.`;
-    } else if (parts.isRotated) {
-      context.say`Queries and keys have been turned by their positions before they meet, so their dot product also knows
-        how far apart the two stand.`;
-    }
+    parts.sayPositions(context);
     draw(context, parts, scores, key);
   },
 };
@@ -78,18 +72,44 @@ function draw(context, parts, scores, key) {
   const {room} = context;
   const seen = scores.map((score, at) => (isHidden(parts, at) ? -Infinity : score));
   const shown = keysToShow(seen, MOST, key);
-  const {q: qName, k: kName} = parts.meeting;
-  const query = parts.vector(qName, parts.token);
+  const {meeting, placed} = parts.positions;
+  const query = parts.vector(meeting.q, parts.token);
   const isWide = room >= 600;
-  const nameWidth = Math.min(isWide ? 130 : 80, Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4);
+  const nameWidth = Math.min(isWide ? 130 : 80, picture.ruler.widest(parts.keyTokens, 14, true) + 4);
   const stripWidth = isWide ? Math.min(240, room * 0.28) : room - nameWidth - 90;
   const left = nameWidth + 10;
-  const largest = Math.max(extent(query).size, ...parts.keyTokens.map((_, token) => extent(parts.vector(kName, token)).size));
+  const largest = Math.max(
+    extent(query).size,
+    ...parts.keyTokens.map((_, token) => extent(parts.vector(meeting.k, token)).size),
+  );
 
-  label(picture, {x: nameWidth, y: 18, text: fitText(`q “${asking}”`, nameWidth, 14, true), anchor: "end", bold: true, meaning: "q"});
-  strip(picture, {x: left, y: 3, values: query, width: stripWidth, name: `${qName} of “${asking}”`, meaning: "q", largest, key: "score-q"});
+  label(picture, {
+    x: nameWidth,
+    y: 18,
+    text: picture.ruler.fit(`q “${asking}”`, nameWidth, 14, true),
+    anchor: "end",
+    bold: true,
+    meaning: "q",
+  });
+  strip(picture, {
+    x: left,
+    y: 3,
+    values: query,
+    width: stripWidth,
+    name: `${meeting.q} of “${asking}”`,
+    meaning: "q",
+    largest,
+    key: "score-q",
+  });
   const top = 66;
-  label(picture, {x: left, y: top - 10, text: shown.length < scores.length ? `the keys that fit best, of ${scores.length}` : "keys", size: 13, bold: true, meaning: "k"});
+  label(picture, {
+    x: left,
+    y: top - 10,
+    text: shown.length < scores.length ? `the keys that fit best, of ${scores.length}` : "keys",
+    size: 13,
+    bold: true,
+    meaning: "k",
+  });
   const columns = scoreColumns(parts, scores, left + stripWidth + 18, room, isWide);
   for (const column of columns) {
     label(picture, {x: column.right, y: top - 10, text: column.title, size: 13, bold: true, anchor: "end"});
@@ -108,7 +128,7 @@ function draw(context, parts, scores, key) {
     cellHeight: ROW,
     label: `Scores: ${names.slice(0, 12).join(", ")}`,
     describe: (row) => [
-      `${qName === "q" ? "q" : "turned q"} of “${asking}” · k of “${parts.keyTokens[shown[row]]}”`,
+      `${placed ? `${placed.word} q` : "q"} of “${asking}” · k of “${parts.keyTokens[shown[row]]}”`,
       precise(scores[shown[row]]),
       ...(isHidden(parts, shown[row]) ? ["will be hidden: it comes later"] : []),
     ],
@@ -128,7 +148,7 @@ function isHidden(parts, key) {
 }
 
 /**
- * The columns of numbers at the right: the score alone, or its two parts and it.
+ * The columns of numbers at the right: the score alone, or its parts and it.
  * @param {AttentionParts} parts
  * @param {Float32Array} scores
  * @param {number} left
@@ -136,13 +156,24 @@ function isHidden(parts, key) {
  * @param {boolean} isWide
  */
 function scoreColumns(parts, scores, left, room, isWide) {
-  if (!parts.isRelative || !isWide) return [{title: "score", values: scores, right: isWide ? room - 4 : left + 56}];
-  const content = parts.array("scores_content").row(parts.head, parts.token);
-  const position = parts.array("scores_position").row(parts.head, parts.token);
-  const pairs = Array.from(scores, (score, key) => addsUp([content[key], position[key]], score, DIGITS));
+  const scoreParts = parts.positions.scoreParts(parts);
+  if (scoreParts.length === 1 || !isWide) {
+    return [{title: "score", values: scores, right: isWide ? room - 4 : left + 56}];
+  }
+  const rows = scoreParts.map(({array}) => parts.array(array).row(parts.head, parts.token));
+  const shown = Array.from(scores, (score, key) =>
+    addsUp(
+      rows.map((row) => row[key]),
+      score,
+      DIGITS,
+    ),
+  );
   return [
-    {title: "content", values: Float32Array.from(pairs, ([part]) => part), right: left + 62},
-    {title: "+ position", values: Float32Array.from(pairs, ([, part]) => part), right: left + 148},
+    ...scoreParts.map(({title}, index) => ({
+      title: index ? `+ ${title}` : title,
+      values: Float32Array.from(shown, (terms) => terms[index]),
+      right: left + 62 + index * 86,
+    })),
     {title: "= score", values: scores, right: room - 4},
   ];
 }
@@ -156,7 +187,6 @@ function scoreColumns(parts, scores, left, room, isWide) {
  */
 function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores, shown}) {
   const picture = context.picture("");
-  const {k: kName} = parts.meeting;
   const {strong, soft} = shades("neutral", picture.theme);
   const before = columns[columns.length - 2]?.right ?? left + stripWidth;
   const barLeft = before + 24;
@@ -169,12 +199,12 @@ function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, co
     const hidden = isHidden(parts, row);
     picture.group({opacity: hidden ? 0.45 : null}, () => {
       if (row === key) picture.add(shape("rect", {x: 0, y, width: context.room, height: ROW, rx: 6, fill: soft}));
-      const text = fitText(token, nameWidth, 14, row === key);
+      const text = picture.ruler.fit(token, nameWidth, 14, row === key);
       label(picture, {x: nameWidth, y: y + 19, text, anchor: "end", bold: row === key});
       bareStrip(picture, {
         x: left,
         y: y + 4,
-        values: parts.vector(kName, row),
+        values: parts.vector(parts.positions.meeting.k, row),
         width: stripWidth,
         cellHeight: ROW - 8,
         name: "k",
@@ -208,43 +238,33 @@ function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, co
  */
 function drawTerms(context, parts, panel, top, key) {
   const picture = context.picture("");
+  const query = parts.vector(parts.positions.meeting.q, parts.token);
+  const terms = parts.positions.scoreParts(parts).map((part) => ({
+    ...part,
+    total: parts.array(part.array).at(parts.head, parts.token, key),
+  }));
   panel.replaceChildren();
-  const outer = picture.current;
-  picture.current = panel;
-  const {q: qName, k: kName} = parts.meeting;
-  const query = parts.vector(qName, parts.token);
-  const asking = parts.queryTokens[parts.token];
-  const token = parts.keyTokens[key];
-  const scoreName = parts.isRelative ? "scores_content" : "scores";
-  let y = top;
-  try {
-    y = drawProduct(context, {
-      y,
-      title: `q “${asking}” · k “${token}”`,
-      query,
-      other: parts.vector(kName, key),
-      letter: "k",
-      total: parts.array(scoreName).at(parts.head, parts.token, key),
-    });
-    if (parts.isRelative) {
-      const distance = parts.distance(parts.token, key);
-      const other = parts.distanceVector("key", distance);
-      const total = parts.array("scores_position").at(parts.head, parts.token, key);
-      const title = `q “${asking}” · the vector for distance ${decimal(distance, 0)}`;
-      if (other) y = drawProduct(context, {y, title, query, other, letter: "a", total});
+  picture.into(panel, () => {
+    let y = top;
+    for (const {heading, vector, letter, total, missing} of terms) {
+      const title = heading(key);
+      const other = vector(key);
+      if (other) y = drawProduct(context, {y, title, query, other, letter, total});
       else {
-        label(picture, {x: 0, y: y + 16, text: `${title} = ${decimal(total)} (the table of distances is not in this file)`});
+        label(picture, {x: 0, y: y + 16, text: `${title} = ${decimal(total)} (${missing})`});
         y += 36;
       }
-      const sum = parts.array("scores").at(parts.head, parts.token, key);
-      const content = parts.array("scores_content").at(parts.head, parts.token, key);
-      const [a, b] = addsUp([content, total], sum, DIGITS);
-      const text = `score = ${decimal(a)} (content) + ${decimal(b)} (position) = ${decimal(sum)}`;
-      label(picture, {x: 0, y: y + 16, text, bold: true, size: 15});
     }
-  } finally {
-    picture.current = outer;
-  }
+    if (terms.length === 1) return;
+    const score = parts.array("scores").at(parts.head, parts.token, key);
+    const shown = addsUp(
+      terms.map(({total}) => total),
+      score,
+      DIGITS,
+    );
+    const sum = terms.map(({title}, index) => `${decimal(shown[index])} (${title})`).join(" + ");
+    label(picture, {x: 0, y: y + 16, text: `score = ${sum} = ${decimal(score)}`, bold: true, size: 15});
+  });
 }
 
 /**
@@ -268,7 +288,11 @@ function drawProduct(context, {y, title, query, other, letter, total}) {
   for (let first = 0; first < length; first += columns) {
     const slice = (/** @type {ArrayLike<number>} */ values) => Array.from(values).slice(first, first + columns);
     /** @type {[string, ArrayLike<number>, import("../colour.js").Meaning, number][]} */
-    const rows = [["q", query, "q", largest], [`× ${letter}`, other, "k", largest], ["=", shown, "neutral", largestProduct]];
+    const rows = [
+      ["q", query, "q", largest],
+      [`× ${letter}`, other, "k", largest],
+      ["=", shown, "neutral", largestProduct],
+    ];
     rows.forEach(([name, values, meaning, most], row) => {
       const rowTop = top + row * (LINE + 2);
       label(picture, {x: left - 8, y: rowTop + 18, text: name, anchor: "end", bold: true, meaning});

@@ -112,12 +112,39 @@ function headBlock(context, parts, head, {x, y, width, row}) {
   let left = x;
   for (const letter of LETTERS) {
     const rows = letter === "q" ? parts.queryTokens : parts.keyTokens;
-    headMatrix(context, parts, {name: letter.toUpperCase(), array: letter, head, tokens: rows, meaning: letter, x: left, y: top, width, row});
+    headMatrix(context, parts, {
+      name: letter.toUpperCase(),
+      array: letter,
+      head,
+      tokens: rows,
+      meaning: letter,
+      x: left,
+      y: top,
+      width,
+      row,
+    });
     left += width + 10;
   }
   const middle = top + (parts.queryTokens.length * row) / 2;
-  arrow(picture, {points: [[left, middle], [left + 22, middle]], meaning: "z", width: 2});
-  headMatrix(context, parts, {name: "Z", array: "z", head, tokens: parts.queryTokens, meaning: "z", x: left + 24, y: top, width, row});
+  arrow(picture, {
+    points: [
+      [left, middle],
+      [left + 22, middle],
+    ],
+    meaning: "z",
+    width: 2,
+  });
+  headMatrix(context, parts, {
+    name: "Z",
+    array: "z",
+    head,
+    tokens: parts.queryTokens,
+    meaning: "z",
+    x: left + 24,
+    y: top,
+    width,
+    row,
+  });
 }
 
 /**
@@ -130,7 +157,9 @@ function headTitle(context, head, {x, y, isOff, note}) {
   const picture = context.picture("");
   const colour = headColour(head, picture.theme);
   const group = picture.group({}, () => {
-    picture.add(shape("rect", {x, y: y + 2, width: 74, height: 22, rx: 11, fill: "none", stroke: colour, "stroke-width": 2}));
+    picture.add(
+      shape("rect", {x, y: y + 2, width: 74, height: 22, rx: 11, fill: "none", stroke: colour, "stroke-width": 2}),
+    );
     label(picture, {x: x + 37, y: y + 18, text: `head ${head}`, size: 13, bold: true, anchor: "middle"});
   });
   pressable(picture, group, {
@@ -180,7 +209,17 @@ function outputPieces(context, parts) {
       meaning: "neutral",
       draw: (x, y) => {
         if (!projection) return missing(picture, {x, y, width: outWidth, height: 130});
-        matrix(picture, {x, y, rows: joined, columns: d_model, cellWidth: outWidth / d_model, cellHeight: 130 / joined, value: projection.at, name: "W^O", key: "w-o"});
+        matrix(picture, {
+          x,
+          y,
+          rows: joined,
+          columns: d_model,
+          cellWidth: outWidth / d_model,
+          cellHeight: 130 / joined,
+          value: projection.at,
+          name: "W^O",
+          key: "w-o",
+        });
       },
     },
   ];
@@ -195,7 +234,17 @@ function outputPieces(context, parts) {
       draw: (x, y) => {
         const offset = projection?.bias;
         if (!offset) return missing(picture, {x, y, width: bWidth, height: 14, text: "not here"});
-        matrix(picture, {x, y, rows: 1, columns: d_model, cellWidth: bWidth / d_model, cellHeight: 14, value: (_, column) => offset(column), name: "b^O", key: "b-o"});
+        matrix(picture, {
+          x,
+          y,
+          rows: 1,
+          columns: d_model,
+          cellWidth: bWidth / d_model,
+          cellHeight: 14,
+          value: (_, column) => offset(column),
+          name: "b^O",
+          key: "b-o",
+        });
       },
     });
   }
@@ -238,7 +287,10 @@ function drawJoined(context, parts, {x, y, width, row}) {
     key: "joined",
     describe: (token, column) => {
       const head = Math.floor(column / d_k);
-      return [`Z${subscript(head)}: “${tokens[token]}”, number ${column % d_k}`, precise(z.at(head, token, column % d_k))];
+      return [
+        `Z${subscript(head)}: “${tokens[token]}”, number ${column % d_k}`,
+        precise(z.at(head, token, column % d_k)),
+      ];
     },
   });
 }

@@ -64,17 +64,46 @@ function linesOf({trace, state}, number) {
   const isThought = sublayer === "feed_forward";
   const z = isThought ? "r" : "z";
   /** @type {Line} */
-  const x = {name: trace.residual(stack, layer, number), sign: "", title: "x", note: "goes past, on the dotted line", meaning: "x"};
+  const x = {
+    name: trace.residual(stack, layer, number),
+    sign: "",
+    title: "x",
+    note: "goes past, on the dotted line",
+    meaning: "x",
+  };
   /** @type {(sign: string) => Line} */
-  const result = (sign) => ({name: found, sign, title: z, note: `what ${SUBLAYER_NAMES[sublayer]} gives`, meaning: isThought ? "r" : "z"});
+  const result = (sign) => ({
+    name: found,
+    sign,
+    title: z,
+    note: `what ${SUBLAYER_NAMES[sublayer]} gives`,
+    meaning: isThought ? "r" : "z",
+  });
   /** @type {Line} */
-  const sum = {name: `${addNorm}.sum`, sign: "=", title: `x + ${z}`, note: "added, number by number", meaning: "neutral"};
+  const sum = {
+    name: `${addNorm}.sum`,
+    sign: "=",
+    title: `x + ${z}`,
+    note: "added, number by number",
+    meaning: "neutral",
+  };
   if (trace.config.norm === "post") {
-    return [x, result("+"), sum, {name: `${addNorm}.output`, sign: "→", title: "LayerNorm", note: "normalized: goes on", meaning: "x"}];
+    return [
+      x,
+      result("+"),
+      sum,
+      {name: `${addNorm}.output`, sign: "→", title: "LayerNorm", note: "normalized: goes on", meaning: "x"},
+    ];
   }
   return [
     {...x, note: "goes past, on the dotted line; and is normalized"},
-    {name: `${addNorm}.normed`, sign: "→", title: "LayerNorm", note: `normalized: ${SUBLAYER_NAMES[sublayer]} gets this`, meaning: "neutral"},
+    {
+      name: `${addNorm}.normed`,
+      sign: "→",
+      title: "LayerNorm",
+      note: `normalized: ${SUBLAYER_NAMES[sublayer]} gets this`,
+      meaning: "neutral",
+    },
     result("→"),
     {...sum, note: "added to the x above: goes on", meaning: "x"},
   ];
@@ -144,7 +173,13 @@ function drawStacks(context, top) {
   const space = 20;
   const heights = stacks.map((stack) => layersShown(context, stack).length * (layerHeight(trace, stack, true) + space));
   const bottom = top + 44 + Math.max(...heights);
-  label(picture, {x: 0, y: top + 8, text: both ? "The dotted lines through the stacks" : "The dotted lines", size: 16, bold: true});
+  label(picture, {
+    x: 0,
+    y: top + 8,
+    text: both ? "The dotted lines through the stacks" : "The dotted lines",
+    size: 16,
+    bold: true,
+  });
   let memoryStart = 0;
   stacks.forEach((stack, index) => {
     const x = index * (width + between);
@@ -167,13 +202,26 @@ function drawStacks(context, top) {
         const way = x - between / 2;
         const start = width / 2;
         arrow(picture, {
-          points: [[start, memoryStart - 8], [start, memoryStart - 16], [way, memoryStart - 16], [way, memory[1]], memory],
+          points: [
+            [start, memoryStart - 8],
+            [start, memoryStart - 16],
+            [way, memoryStart - 16],
+            [way, memory[1]],
+            memory,
+          ],
           meaning: "encoder",
         });
       }
     }
     const fed = stack === "encoder" ? "embedding + position of the source" : "embedding + position of the target";
-    arrow(picture, {points: [[x + width / 2, bottom + 24], [x + width / 2, bottom + 2]], meaning: "x", width: 3});
+    arrow(picture, {
+      points: [
+        [x + width / 2, bottom + 24],
+        [x + width / 2, bottom + 2],
+      ],
+      meaning: "x",
+      width: 3,
+    });
     label(picture, {x: x + width / 2, y: bottom + 42, text: fed, size: 13, quiet: true, anchor: "middle"});
   });
 }

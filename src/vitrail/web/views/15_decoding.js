@@ -10,7 +10,7 @@ import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix} from "../draw/matrix.js";
 import {oneOf} from "./choices.js";
 import {largestPlaces} from "./distribution.js";
-import {fadeIn, Player, repaint, slider, wantsStillness} from "./live.js";
+import {fadeIn, repaint, slider, wantsStillness} from "./live.js";
 import {layOutTokens, tokenLine} from "./token_line.js";
 
 /**
@@ -20,7 +20,6 @@ import {layOutTokens, tokenLine} from "./token_line.js";
  *   left: of the decoders; cellsLeft, cell: of the heat maps over the source; rows: 1 for the mean, else one a head
  */
 
-const player = new Player();
 const ROW = 20;
 const CANDIDATES = 3;
 const LEAST_SCALE = 0.2; // the share with the strongest colour, at least: attention spread evenly stays pale
@@ -36,7 +35,7 @@ export const decodingView = {
     const frames = trace.target.tokens.length;
     const each = context.option("decoding_heads", "mean") === "each";
     context.controls(
-      player.controls(context, {
+      context.player.controls(context, {
         key: "decoding",
         frame: state.step,
         frames,
@@ -57,7 +56,10 @@ export const decodingView = {
       oneOf({
         key: "decoding-heads",
         title: "Heads",
-        choices: [{value: "mean", text: "their mean"}, {value: "each", text: "each"}],
+        choices: [
+          {value: "mean", text: "their mean"},
+          {value: "each", text: "each"},
+        ],
         current: each ? "each" : "mean",
         onpick: (value) => context.setOption("decoding_heads", value === "each" ? value : null),
       }),
@@ -142,9 +144,23 @@ function draw(context, step, each) {
   const output = drawOutput(context, step, g);
   const decoders = drawDecoders(context, step, g, output.bottom + 30);
   const middle = g.left + g.width / 2;
-  arrow(picture, {points: [[middle, decoders.y - 2], [middle, output.bottom + 4]], meaning: "r", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, decoders.y - 2],
+      [middle, output.bottom + 4],
+    ],
+    meaning: "r",
+    width: 3,
+  });
   const fedTop = decoders.y + decoders.height + 34;
-  arrow(picture, {points: [[middle, fedTop - 4], [middle, decoders.y + decoders.height + 4]], meaning: "x", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, fedTop - 4],
+      [middle, decoders.y + decoders.height + 4],
+    ],
+    meaning: "x",
+    width: 3,
+  });
   const fed = tokenLine(picture, {
     x: g.left,
     y: fedTop,
@@ -177,8 +193,15 @@ function drawOutput(context, step, g) {
   const picture = context.picture("");
   const {ids, tokens} = trace.target;
   // Room for the whole sentence from the beginning, so that nothing jumps while it grows.
-  const whole = layOutTokens(tokens, g.width).height;
-  const said = tokenLine(picture, {x: g.left, y: 22, width: g.width, tokens: tokens.slice(0, step + 1), current: step, meaning: "decoder"});
+  const whole = layOutTokens(picture, tokens, g.width).height;
+  const said = tokenLine(picture, {
+    x: g.left,
+    y: 22,
+    width: g.width,
+    tokens: tokens.slice(0, step + 1),
+    current: step,
+    meaning: "decoder",
+  });
   if (said.currentNode) fadeIn(said.currentNode);
   label(picture, {x: g.left, y: 12, text: "the translation so far", size: 13, quiet: true});
   const logProbs = trace.array("log_probs").row(step);
@@ -209,7 +232,14 @@ function drawOutput(context, step, g) {
     key: "decoding-output",
   });
   const middle = g.left + g.width / 2;
-  arrow(picture, {points: [[middle, top - 2], [middle, 22 + whole + 4]], meaning: "decoder", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, top - 2],
+      [middle, 22 + whole + 4],
+    ],
+    meaning: "decoder",
+    width: 3,
+  });
   return {bottom: top + height};
 }
 
@@ -226,14 +256,21 @@ function drawDecoders(context, step, g, y) {
   const picture = context.picture("");
   const layers = trace.layers("decoder");
   const source = trace.source.tokens;
-  const names = columnLabelsHeight(source, g.cell, 13);
+  const names = columnLabelsHeight(picture, source, g.cell, 13);
   const rowHeight = g.rows > 1 ? 14 : ROW + 6;
   const block = g.rows * rowHeight;
   const foot = g.isNarrow ? 42 : 0;
   const pitch = Math.max(block, g.isNarrow ? 0 : 44) + foot + 18;
   const top = y + 34 + names;
   const height = 34 + names + layers * pitch + 4;
-  frame(picture, {x: g.left, y, width: g.width, height, meaning: "decoder", title: g.isNarrow ? "what each decoder looks at" : "what each decoder looks at in the source"});
+  frame(picture, {
+    x: g.left,
+    y,
+    width: g.width,
+    height,
+    meaning: "decoder",
+    title: g.isNarrow ? "what each decoder looks at" : "what each decoder looks at in the source",
+  });
   /** @param {number} layer */
   const layerTop = (layer) => top + (layers - 1 - layer) * pitch;
   const largest = Math.max(LEAST_SCALE, ...everyShare(context, step, g.rows > 1)); // one scale for all decoders
@@ -272,9 +309,17 @@ function drawDecoders(context, step, g, y) {
       meaning: "decoder",
       key: `decoding-weights-${layer}`,
     });
-    if (layer === layers - 1) columnLabels(picture, {box: {...heat, y: top}, names: source, size: 13, gap: g.isNarrow ? 4 : 6});
+    if (layer === layers - 1) {
+      columnLabels(picture, {box: {...heat, y: top}, names: source, size: 13, gap: g.isNarrow ? 4 : 6});
+    }
   }
-  return {x: g.left, y, width: g.width, height, layerMiddle: (layer) => layerTop(layer) + (g.isNarrow ? block + 23 : Math.max(block, 44) / 2)};
+  return {
+    x: g.left,
+    y,
+    width: g.width,
+    height,
+    layerMiddle: (layer) => layerTop(layer) + (g.isNarrow ? block + 23 : Math.max(block, 44) / 2),
+  };
 }
 
 /**
@@ -288,7 +333,7 @@ function everyShare(context, step, each) {
   return Array.from({length: trace.layers("decoder")}, (_, layer) => {
     if (!each) return Array.from(meanWeights(context, layer, step));
     const weights = trace.array(`decoder.${layer}.cross_attention.weights`);
-    return Array.from({length: trace.config.heads}, (_, head) => Array.from(weights.row(head, step))).flat();
+    return Array.from({length: trace.config.heads}, (__, head) => Array.from(weights.row(head, step))).flat();
   }).flat();
 }
 
@@ -321,7 +366,7 @@ function drawEncodersBeside(context, decoders, bottom) {
   const picture = context.picture("");
   const width = 176;
   const read = someTokens(trace.source.tokens);
-  const tokens = layOutTokens(read, width, 13);
+  const tokens = layOutTokens(picture, read, width, 13);
   const layers = trace.layers("encoder");
   const pitch = Math.max(30, Math.min(46, 220 / layers));
   const height = 44 + layers * pitch;
@@ -340,17 +385,36 @@ function drawEncodersBeside(context, decoders, bottom) {
     });
   }
   const tokensTop = y + height + 30;
-  arrow(picture, {points: [[width / 2, tokensTop - 4], [width / 2, y + height + 4]], meaning: "x", width: 3});
+  arrow(picture, {
+    points: [
+      [width / 2, tokensTop - 4],
+      [width / 2, y + height + 4],
+    ],
+    meaning: "x",
+    width: 3,
+  });
   tokenLine(picture, {x: 0, y: tokensTop, width, tokens: read, meaning: "x", size: 13});
   const trunk = width + 26;
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const middle = decoders.layerMiddle(layer);
     arrow(picture, {
-      points: [[width / 2, y], [width / 2, y - 20], [trunk, y - 20], [trunk, middle], [trunk + 20, middle]],
+      points: [
+        [width / 2, y],
+        [width / 2, y - 20],
+        [trunk, y - 20],
+        [trunk, middle],
+        [trunk + 20, middle],
+      ],
       meaning: "encoder",
     });
     drawKeysAndValues(context, layer, trunk + 20, middle);
-    arrow(picture, {points: [[trunk + 116, middle], [decoders.x + 11, middle]], meaning: "encoder"});
+    arrow(picture, {
+      points: [
+        [trunk + 116, middle],
+        [decoders.x + 11, middle],
+      ],
+      meaning: "encoder",
+    });
   }
   label(picture, {x: trunk + 68, y: decoders.y + 20, text: "keys and values", size: 13, quiet: true, anchor: "middle"});
 }
@@ -369,11 +433,33 @@ function drawEncodersBelow(context, g, decoders, y) {
   const title = `${layers} ${layers === 1 ? "encoder" : "encoders"}`;
   box(picture, {x: g.left, y, width: g.width, height: 44, text: title, meaning: "encoder", size: 15});
   const middle = g.left + g.width / 2;
-  arrow(picture, {points: [[middle, y + 74], [middle, y + 48]], meaning: "x", width: 3});
-  tokenLine(picture, {x: g.left, y: y + 78, width: g.width, tokens: someTokens(trace.source.tokens), meaning: "x", size: 13});
+  arrow(picture, {
+    points: [
+      [middle, y + 74],
+      [middle, y + 48],
+    ],
+    meaning: "x",
+    width: 3,
+  });
+  tokenLine(picture, {
+    x: g.left,
+    y: y + 78,
+    width: g.width,
+    tokens: someTokens(trace.source.tokens),
+    meaning: "x",
+    size: 13,
+  });
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const at = decoders.layerMiddle(layer);
-    arrow(picture, {points: [[g.left, y + 22], [12, y + 22], [12, at], [g.left + 11, at]], meaning: "encoder"});
+    arrow(picture, {
+      points: [
+        [g.left, y + 22],
+        [12, y + 22],
+        [12, at],
+        [g.left + 11, at],
+      ],
+      meaning: "encoder",
+    });
     drawKeysAndValues(context, layer, g.left + 124, at);
   }
 }

@@ -6,7 +6,7 @@ import {shape} from "../dom.js";
 import {count, decimal, percent, precise} from "../numbers.js";
 import {plain, word} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {strip} from "../draw/matrix.js";
 import {readable} from "../draw/reading.js";
 import {oneOf} from "./choices.js";
@@ -114,12 +114,11 @@ function sayChoice(context, best, chosen) {
   const searched = trace.search.steps[state.step];
   // Where the beginning is forced, each hypothesis has just one way to go on.
   const forced = Boolean(trace.whatIf.prefix && searched && searched.candidates.length <= searched.live.length);
-  const reason =
-    forced
-      ? "the beginning was forced"
-      : trace.search.kind === "sample"
-        ? "it was drawn by lot"
-        : "the search kept it because the whole sentence is better with it, or may not write the other";
+  const reason = forced
+    ? "the beginning was forced"
+    : trace.search.kind === "sample"
+      ? "it was drawn by lot"
+      : "the search kept it because the whole sentence is better with it, or may not write the other";
   context.say`The translation has ${word(trace.vocabulary[chosen])} here, although another word is more probable:
     ${plain(reason)}.`;
 }
@@ -151,7 +150,13 @@ function draw(context, chances, temperature, top) {
   const operation = (above, text) => {
     const middle = width / 2;
     const from = above.y + above.height;
-    arrow(picture, {points: [[middle, from + 5], [middle, from + 62]], width: 3});
+    arrow(picture, {
+      points: [
+        [middle, from + 5],
+        [middle, from + 62],
+      ],
+      width: 3,
+    });
     box(picture, {x: middle - 92, y: from + 14, width: 184, height: 32, text, filled: true, size: 14});
     y = from + 68;
   };
@@ -186,7 +191,10 @@ function draw(context, chances, temperature, top) {
     });
     operation(second, bend);
   } else operation(first, `linear, ${bend}`);
-  title(temperature === 1 ? "log-probabilities" : "probabilities at this temperature", `${count(vocabulary.length)} numbers`);
+  title(
+    temperature === 1 ? "log-probabilities" : "probabilities at this temperature",
+    `${count(vocabulary.length)} numbers`,
+  );
   const third = foldedVocabulary(picture, {
     x: 0,
     y,
@@ -229,14 +237,24 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
   const isNarrow = width < 560;
   const nameWidth = isNarrow ? 92 : 130;
   const hasLogits = trace.has("logits");
-  const columns = [{name: "logit", values: logits}, {name: "log-probability", values: logProbs}];
+  const columns = [
+    {name: "logit", values: logits},
+    {name: "log-probability", values: logProbs},
+  ];
   const numbers = isNarrow ? [] : hasLogits ? columns : columns.slice(1);
   const numberWidth = 104;
   const left = nameWidth + numbers.length * numberWidth + 18;
   const right = width - 66;
   const unit = right - left;
   numbers.forEach(({name}, index) => {
-    label(picture, {x: nameWidth + (index + 1) * numberWidth, y: y + 14, text: name, size: 13, quiet: true, anchor: "end"});
+    label(picture, {
+      x: nameWidth + (index + 1) * numberWidth,
+      y: y + 14,
+      text: name,
+      size: 13,
+      quiet: true,
+      anchor: "end",
+    });
   });
   label(picture, {x: width, y: y + 14, text: "probability", size: 13, quiet: true, anchor: "end"});
   const start = y + 24;
@@ -248,11 +266,26 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     const isChosen = !isOthers && shown[index] === chosen;
     const rowTop = start + index * ROW;
     const middle = rowTop + ROW / 2 + 5;
-    label(picture, {x: nameWidth, y: middle, text: fitText(name, nameWidth, 15, isChosen), size: 15, anchor: "end", bold: isChosen, quiet: isOthers});
+    label(picture, {
+      x: nameWidth,
+      y: middle,
+      text: picture.ruler.fit(name, nameWidth, 15, isChosen),
+      size: 15,
+      anchor: "end",
+      bold: isChosen,
+      quiet: isOthers,
+    });
     if (!isOthers) {
       numbers.forEach((column, place) => {
         const text = decimal(column.values[shown[index]], 2);
-        label(picture, {x: nameWidth + (place + 1) * numberWidth, y: middle, text, size: 14, anchor: "end", numeric: true});
+        label(picture, {
+          x: nameWidth + (place + 1) * numberWidth,
+          y: middle,
+          text,
+          size: 14,
+          anchor: "end",
+          numeric: true,
+        });
       });
     }
     picture.add(
@@ -268,9 +301,19 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     );
     if (isBent) {
       const at = left + plainly[index] * unit;
-      picture.add(shape("path", {d: `M${at} ${rowTop + 1}v${ROW - 2}`, stroke: shades("q", theme).strong, "stroke-width": 2.5}));
+      picture.add(
+        shape("path", {d: `M${at} ${rowTop + 1}v${ROW - 2}`, stroke: shades("q", theme).strong, "stroke-width": 2.5}),
+      );
     }
-    label(picture, {x: width, y: middle, text: percent(values[index]), size: 14, anchor: "end", numeric: true, bold: isChosen});
+    label(picture, {
+      x: width,
+      y: middle,
+      text: percent(values[index]),
+      size: 14,
+      anchor: "end",
+      numeric: true,
+      bold: isChosen,
+    });
   });
   readable(picture, {
     x: 0,
@@ -279,7 +322,10 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     columns: 1,
     cellWidth: width,
     cellHeight: ROW,
-    label: `The most probable words: ${names.slice(0, 5).map((name, index) => `${name} ${percent(values[index])}`).join(", ")}`,
+    label: `The most probable words: ${names
+      .slice(0, 5)
+      .map((name, index) => `${name} ${percent(values[index])}`)
+      .join(", ")}`,
     describe: (row) => {
       if (row >= shown.length) return [`${count(others)} other words together`, precise(values[row])];
       const id = shown[row];

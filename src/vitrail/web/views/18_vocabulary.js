@@ -4,7 +4,7 @@ import {shades} from "../colour.js";
 import {element} from "../dom.js";
 import {count} from "../numbers.js";
 import {plain, word} from "../context.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {chooseWords, chosenWords, findWords, MOST_WORDS} from "./chosen_words.js";
 import {foldedVocabulary} from "./folded_vocabulary.js";
@@ -64,7 +64,11 @@ function search(context, ids) {
           class: "choice",
           "aria-label": `take ${vocabulary[id]} away`,
           "data-key": `vocabulary-chosen-${id}`,
-          onclick: () => chooseWords(context, ids.filter((other) => other !== id)),
+          onclick: () =>
+            chooseWords(
+              context,
+              ids.filter((other) => other !== id),
+            ),
         },
         `${vocabulary[id]} ✕`,
       ),
@@ -111,7 +115,11 @@ function search(context, ids) {
   list();
   const reset =
     context.option("words", "") &&
-    element("button", {type: "button", "data-key": "vocabulary-reset", onclick: () => chooseWords(context, [])}, "as in the beginning");
+    element(
+      "button",
+      {type: "button", "data-key": "vocabulary-reset", onclick: () => chooseWords(context, [])},
+      "as in the beginning",
+    );
   const all = element(
     "div",
     {},
@@ -147,10 +155,10 @@ function draw(context, ids, current) {
   const {vocabulary} = trace;
   const picture = context.picture("One-hot vectors");
   const names = ids.map((id) => vocabulary[id]);
-  const nameWidth = Math.min(150, Math.max(60, ...names.map((name) => textWidth(name, 15, true)))) + 12;
+  const nameWidth = Math.min(150, Math.max(60, ...names.map((name) => picture.ruler.width(name, 15, true)))) + 12;
   const cell = Math.max(34, Math.min(84, (room - nameWidth - 80) / Math.max(1, ids.length)));
   const numbers = 22;
-  const top = 30 + columnLabelsHeight(names, cell, 15) + numbers;
+  const top = 30 + columnLabelsHeight(picture, names, cell, 15) + numbers;
   label(picture, {x: 0, y: 18, text: "a row for each word", bold: true, size: 15});
   const box = matrix(picture, {
     x: nameWidth,
@@ -164,7 +172,10 @@ function draw(context, ids, current) {
     largest: 1,
     colour: shades("decoder", theme).strong,
     name: "One-hot vectors of the chosen words",
-    describe: (row, column) => [`the row of “${names[row]}”, column ${ids[column]} “${names[column]}”`, row === column ? "1" : "0"],
+    describe: (row, column) => [
+      `the row of “${names[row]}”, column ${ids[column]} “${names[column]}”`,
+      row === column ? "1" : "0",
+    ],
     onpick: (row) => context.setOption("word", String(ids[row])),
     current: ids.includes(current) ? {row: ids.indexOf(current)} : undefined,
     key: "vocabulary-one-hot",
@@ -172,11 +183,19 @@ function draw(context, ids, current) {
   rowLabels(picture, {box, names, size: 15, width: 150, current: ids.indexOf(current)});
   columnLabels(picture, {box: {...box, y: top - numbers}, names, size: 15, current: ids.indexOf(current)});
   ids.forEach((id, column) => {
-    label(picture, {x: box.x + (column + 0.5) * cell, y: top - 7, text: String(id), size: 13, quiet: true, anchor: "middle", numeric: true});
+    label(picture, {
+      x: box.x + (column + 0.5) * cell,
+      y: top - 7,
+      text: String(id),
+      size: 13,
+      quiet: true,
+      anchor: "middle",
+      numeric: true,
+    });
   });
   label(picture, {x: box.x + box.width + 10, y: top + 22, text: "… 0", size: 15, quiet: true});
   const below = box.y + box.height + 44;
-  const title = fitText(`all of the row of “${vocabulary[current]}”: 1 at ${current}`, room, 15, true);
+  const title = picture.ruler.fit(`all of the row of “${vocabulary[current]}”: 1 at ${current}`, room, 15, true);
   label(picture, {x: 0, y: below, text: title, bold: true, size: 15});
   const oneHot = new Float32Array(vocabulary.length);
   oneHot[current] = 1;

@@ -4,14 +4,14 @@ import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {count, decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {readable} from "../draw/reading.js";
 import {oneOf} from "./choices.js";
 import {chosenWords} from "./chosen_words.js";
 import {smoothedTarget} from "./distribution.js";
 import {forcedReference, forcedTranslation, probeRecords, probeSentences} from "./forced.js";
-import {Player, repaint, slider, wantsStillness} from "./live.js";
+import {repaint, slider, wantsStillness} from "./live.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -20,7 +20,6 @@ import {Player, repaint, slider, wantsStillness} from "./live.js";
  * @typedef {import("../draw/picture.js").Box} Box
  */
 
-const player = new Player();
 const MOST_COLUMNS = 24;
 const LONG = 60; // positions; beyond, the rows are low and their numbers are read by pointing at them
 const SEEN = {training: "seen in training", "held out": "held out: never seen in training"};
@@ -38,7 +37,10 @@ export const untrainedView = {
       renderWithoutProbes(context);
       return;
     }
-    const own = Math.max(0, probes.findIndex(({source}) => source === trace.source.text));
+    const own = Math.max(
+      0,
+      probes.findIndex(({source}) => source === trace.source.text),
+    );
     const asked = Number(context.option("probe", String(own)));
     const which = probes[asked] ? asked : own;
     const records = probeRecords(trace, which);
@@ -61,7 +63,7 @@ export const untrainedView = {
       );
     }
     context.controls(
-      player.controls(context, {
+      context.player.controls(context, {
         key: "untrained",
         frame: current,
         frames: records.length,
@@ -168,13 +170,13 @@ function drawMatrices(context, forced, title, y) {
   const columns = columnsOf(context, forced);
   const names = [...columns.map((id) => trace.vocabulary[id]), "others"];
   const rows = forced.tokens.slice(0, forced.length).map((token, index) => `${index + 1} ${token}`);
-  const nameWidth = Math.min(120, Math.max(...rows.map((name) => textWidth(name, 14, true)))) + 12;
+  const nameWidth = Math.min(120, picture.ruler.widest(rows, 14, true)) + 12;
   const beside = (room - 2 * nameWidth - 40) / 2 / names.length;
   const isBeside = beside >= 40;
   const isLong = rows.length > LONG;
   const row = isLong ? 13 : 30;
   const cell = Math.max(36, Math.min(64, isBeside ? beside : (room - nameWidth - 24) / names.length));
-  const above = columnLabelsHeight(names, cell, 14) + 32;
+  const above = columnLabelsHeight(picture, names, cell, 14) + 32;
   /** @type {(position: number, column: number) => number} */
   const target = (position, column) =>
     column < columns.length
@@ -199,7 +201,10 @@ function drawMatrices(context, forced, title, y) {
       largest: 1,
       colour,
       name,
-      describe: (row, column) => [`position ${rows[row]}, “${names[column]}”`, precise(value(row, column))],
+      describe: (position, column) => [
+        `position ${rows[position]}, “${names[column]}”`,
+        precise(value(position, column)),
+      ],
       key,
     });
     rowLabels(picture, {box, names: rows, size: isLong ? 11 : 14, width: 120});
@@ -230,7 +235,10 @@ function drawMatrices(context, forced, title, y) {
   });
   picture.describe(
     `${title}: ${rows
-      .map((name, position) => `position ${name}: ${percent(Math.exp(forced.logProb(position, forced.ids[position]) ?? -Infinity))}`)
+      .map(
+        (name, position) =>
+          `position ${name}: ${percent(Math.exp(forced.logProb(position, forced.ids[position]) ?? -Infinity))}`,
+      )
       .join("; ")}.`,
   );
   return second.y + second.height;
@@ -256,8 +264,23 @@ function drawCurve(context, records, current, y, show) {
   const up = (/** @type {number} */ loss) => y + 30 + height * (1 - loss / largest);
   label(picture, {x: 0, y: y + 8, text: "loss of this sentence", bold: true, size: 15});
   for (const value of [0, largest]) {
-    label(picture, {x: left - 8, y: up(value) + 5, text: decimal(value, 1), size: 13, quiet: true, anchor: "end", numeric: true});
-    picture.add(shape("path", {d: `M${left} ${up(value)}H${width}`, stroke: shades("neutral", theme).strong, "stroke-width": 0.75, opacity: 0.5}));
+    label(picture, {
+      x: left - 8,
+      y: up(value) + 5,
+      text: decimal(value, 1),
+      size: 13,
+      quiet: true,
+      anchor: "end",
+      numeric: true,
+    });
+    picture.add(
+      shape("path", {
+        d: `M${left} ${up(value)}H${width}`,
+        stroke: shades("neutral", theme).strong,
+        "stroke-width": 0.75,
+        opacity: 0.5,
+      }),
+    );
   }
   const {strong} = shades("decoder", theme);
   const path = losses.map((loss, index) => `${index ? "L" : "M"}${at(index)} ${up(loss)}`).join("");
@@ -269,8 +292,17 @@ function drawCurve(context, records, current, y, show) {
   records.forEach(({step}, index) => {
     if (index % every && index !== records.length - 1) return;
     if (index !== records.length - 1 && records.length - 1 - index < every) return;
-    const text = fitText(count(step), 56, 13);
-    label(picture, {x: at(index), y: y + 30 + height + 20, text, size: 13, quiet: index !== current, bold: index === current, anchor: "middle", numeric: true});
+    const text = picture.ruler.fit(count(step), 56, 13);
+    label(picture, {
+      x: at(index),
+      y: y + 30 + height + 20,
+      text,
+      size: 13,
+      quiet: index !== current,
+      bold: index === current,
+      anchor: "middle",
+      numeric: true,
+    });
   });
   readable(picture, {
     x: left,
@@ -280,7 +312,10 @@ function drawCurve(context, records, current, y, show) {
     cellWidth: pitch,
     cellHeight: height + 34,
     label: `Loss through training, from ${decimal(losses[0])} to ${decimal(losses[losses.length - 1])}`,
-    describe: (_, column) => [`step ${count(records[column].step)}: loss ${precise(losses[column])}`, `“${shorten(records[column].translation)}”`],
+    describe: (_, column) => [
+      `step ${count(records[column].step)}: loss ${precise(losses[column])}`,
+      `“${shorten(records[column].translation)}”`,
+    ],
     onpick: (_, column) => show(column),
     key: "untrained-curve",
   });

@@ -4,7 +4,7 @@ import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {pressable, readable} from "../draw/reading.js";
 import {inRow} from "./live.js";
 import {compareSearches, searchSettings} from "./search_again.js";
@@ -127,10 +127,17 @@ function parts(context, steps) {
   const button = (text, to) =>
     element(
       "button",
-      {type: "button", disabled: to < 0 || to >= pages, "data-key": `search-part-${text}`, onclick: () => context.setOption("part", String(to))},
+      {
+        type: "button",
+        disabled: to < 0 || to >= pages,
+        "data-key": `search-part-${text}`,
+        onclick: () => context.setOption("part", String(to)),
+      },
       text,
     );
-  return [inRow(button("◀ earlier", page - 1), `steps ${first + 1} to ${last} of ${steps}`, button("later ▶", page + 1))];
+  return [
+    inRow(button("◀ earlier", page - 1), `steps ${first + 1} to ${last} of ${steps}`, button("later ▶", page + 1)),
+  ];
 }
 
 /**
@@ -153,7 +160,14 @@ function draw(context, columns, chosen) {
   label(picture, {x: 0, y: below + 16, text: "the search, step by step", bold: true, size: 15});
   legend(context, below + 16);
   shown.forEach((_, column) => {
-    label(picture, {x: column * COLUMN + NODE / 2, y: top - 10, text: `step ${first + column + 1}`, size: 13, quiet: true, anchor: "middle"});
+    label(picture, {
+      x: column * COLUMN + NODE / 2,
+      y: top - 10,
+      text: `step ${first + column + 1}`,
+      size: 13,
+      quiet: true,
+      anchor: "middle",
+    });
   });
   for (const isWay of [false, true]) {
     for (const node of shown.flat()) {
@@ -201,7 +215,13 @@ function drawResults(context, columns, chosen) {
   const picture = context.picture("");
   const width = Math.min(room, 860);
   const {strong, soft} = shades("decoder", picture.theme);
-  label(picture, {x: 0, y: 16, text: search.kind === "sample" ? "the draws" : "whole translations, best first", bold: true, size: 15});
+  label(picture, {
+    x: 0,
+    y: 16,
+    text: search.kind === "sample" ? "the draws" : "whole translations, best first",
+    bold: true,
+    size: 15,
+  });
   label(picture, {x: width, y: 16, text: "score", size: 13, quiet: true, anchor: "end"});
   search.results.forEach((result, index) => {
     const y = 28 + index * 38;
@@ -223,9 +243,23 @@ function drawResults(context, columns, chosen) {
       );
       const note = `${result.returned ? "returned" : "not returned"}${result.finished ? "" : ", not finished"}`;
       const isWide = width > 560;
-      label(picture, {x: 12, y: y + 22, text: fitText(result.text, width - (isWide ? 250 : 90), 15, result.returned), size: 15, bold: result.returned});
+      label(picture, {
+        x: 12,
+        y: y + 22,
+        text: picture.ruler.fit(result.text, width - (isWide ? 250 : 90), 15, result.returned),
+        size: 15,
+        bold: result.returned,
+      });
       if (isWide) label(picture, {x: width - 84, y: y + 22, text: note, size: 13, quiet: true, anchor: "end"});
-      label(picture, {x: width - 12, y: y + 22, text: decimal(result.score, 3), size: 15, anchor: "end", numeric: true, bold: result.returned});
+      label(picture, {
+        x: width - 12,
+        y: y + 22,
+        text: decimal(result.score, 3),
+        size: 15,
+        anchor: "end",
+        numeric: true,
+        bold: result.returned,
+      });
     });
     if (end) {
       pressable(picture, group, {
@@ -250,7 +284,13 @@ function legend(context, y) {
   for (const fate of /** @type {Fate[]} */ (["kept", "finished", "pruned"])) {
     const look = lookOf(context, fate);
     picture.add(shape("rect", {x, y: y - 13, width: 26, height: 17, rx: 5, ...look}));
-    label(picture, {x: x + 34, y, text: context.trace.search.kind === "sample" && fate === "pruned" ? "not drawn" : fate, size: 13, quiet: true});
+    label(picture, {
+      x: x + 34,
+      y,
+      text: context.trace.search.kind === "sample" && fate === "pruned" ? "not drawn" : fate,
+      size: 13,
+      quiet: true,
+    });
     x += 104;
   }
   if (context.trace.search.kind === "beam") {
@@ -308,10 +348,28 @@ function drawNode(context, node, {x, y}, isWay) {
   const area = {x, y, width: NODE, height: 38};
   picture.add(shape("rect", {...area, rx: 8, ...look, ...(isWay ? {"stroke-width": 3.5} : {})}), area);
   const text = `${candidate.fate === "finished" ? "✓ " : ""}${trace.vocabulary[candidate.id]}`;
-  label(picture, {x: x + NODE / 2, y: y + 17, text: fitText(text, NODE - 10, 14, isAlive), size: 14, bold: isAlive, quiet: !isAlive, anchor: "middle"});
+  label(picture, {
+    x: x + NODE / 2,
+    y: y + 17,
+    text: picture.ruler.fit(text, NODE - 10, 14, isAlive),
+    size: 14,
+    bold: isAlive,
+    quiet: !isAlive,
+    anchor: "middle",
+  });
   const number = candidate.chance !== undefined ? percent(candidate.chance) : decimal(candidate.score, 2);
-  const margin = candidate.margin !== null && candidate.margin !== undefined ? ` (−${decimal(candidate.margin, 2)})` : "";
-  label(picture, {x: x + NODE / 2, y: y + 32, text: `${number}${margin}`, size: 12, quiet: true, anchor: "middle", numeric: true, colour: isWay ? shades("decoder", theme).ink : undefined});
+  const margin =
+    candidate.margin !== null && candidate.margin !== undefined ? ` (−${decimal(candidate.margin, 2)})` : "";
+  label(picture, {
+    x: x + NODE / 2,
+    y: y + 32,
+    text: `${number}${margin}`,
+    size: 12,
+    quiet: true,
+    anchor: "middle",
+    numeric: true,
+    colour: isWay ? shades("decoder", theme).ink : undefined,
+  });
 }
 
 /**
@@ -320,7 +378,9 @@ function drawNode(context, node, {x, y}, isWay) {
  */
 function describe({trace}, node) {
   const {candidate} = node;
-  const text = wayTo(node).map((one) => trace.vocabulary[one.candidate.id]).join(" ");
+  const text = wayTo(node)
+    .map((one) => trace.vocabulary[one.candidate.id])
+    .join(" ");
   const lines = [
     `“${text}”`,
     `log-probability of “${trace.vocabulary[candidate.id]}” ${precise(candidate.log_prob)}`,
@@ -344,7 +404,7 @@ function drawChosen(context, node, y) {
   const picture = context.picture("");
   const [text, ...numbers] = describe(context, node);
   const width = Math.max(280, Math.min(context.room, 860));
-  label(picture, {x: 0, y, text: fitText(text, width, 16, true), size: 16, bold: true});
+  label(picture, {x: 0, y, text: picture.ruler.fit(text, width, 16, true), size: 16, bold: true});
   numbers.forEach((line, index) => {
     label(picture, {x: 0, y: y + 24 + index * 20, text: line, size: 14, quiet: true, numeric: true});
   });

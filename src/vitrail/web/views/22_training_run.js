@@ -67,7 +67,9 @@ function follow(context, model, held) {
       }
       timer = setTimeout(look, 1000 * SECONDS_BETWEEN);
     } catch (thrown) {
-      if (!left) context.note(element("p", {class: "quiet"}, `No longer following the run: ${asProblem(thrown).what}.`));
+      if (!left) {
+        context.note(element("p", {class: "quiet"}, `No longer following the run: ${asProblem(thrown).what}.`));
+      }
     }
   };
   context.onLeave(() => {
@@ -135,7 +137,9 @@ function paint(context, held) {
     const now = validation[validation.length - 1];
     context.say`On sentences it does not learn from, the loss is ${decimal(now.value, 3)}: a right word gets a probability of
       ${percent(Math.exp(-now.value))}, in the geometric mean.`;
-    if (bleu.length) context.say`Its translations of some of them reach a BLEU of ${decimal(bleu[bleu.length - 1].value, 1)}.`;
+    if (bleu.length) {
+      context.say`Its translations of some of them reach a BLEU of ${decimal(bleu[bleu.length - 1].value, 1)}.`;
+    }
   }
   if (held.quiet !== null) {
     const going = held.quiet < STILL_GOING && !(held.maxSteps && curves.last >= held.maxSteps);
@@ -155,11 +159,11 @@ function draw(context, curves) {
   const {train, held, rate, pace, bleu, last} = curves;
   const end = (/** @type {CurvePoint[]} */ points) => points[points.length - 1]?.value;
   picture.describe(
-    `Curves over ${count(last)} steps. ` +
-      (train.length ? `Loss from ${decimal(train[0].value)} to ${decimal(end(train))}. ` : "") +
-      (held.length ? `Validation loss at the end ${decimal(end(held), 3)}. ` : "") +
-      (bleu.length ? `BLEU at the end ${decimal(end(bleu), 1)}. ` : "") +
-      (pace.length ? `${count(end(pace))} tokens per second.` : ""),
+    `Curves over ${count(last)} steps. ${
+      train.length ? `Loss from ${decimal(train[0].value)} to ${decimal(end(train))}. ` : ""
+    }${held.length ? `Validation loss at the end ${decimal(end(held), 3)}. ` : ""}${
+      bleu.length ? `BLEU at the end ${decimal(end(bleu), 1)}. ` : ""
+    }${pace.length ? `${count(end(pace))} tokens per second.` : ""}`,
   );
   const columns = context.room >= 760 ? 2 : 1;
   const gap = 36;
@@ -187,7 +191,13 @@ function draw(context, curves) {
   }
   if (bleu.length) {
     const curve = {name: "BLEU", points: bleu, meaning: /** @type {const} */ ("x"), dots: true};
-    charts.push({...place(), title: "Validation BLEU", write: (value) => decimal(value, 1), curves: [curve], fromZero: true});
+    charts.push({
+      ...place(),
+      title: "Validation BLEU",
+      write: (value) => decimal(value, 1),
+      curves: [curve],
+      fromZero: true,
+    });
   }
   if (rate.length) {
     const curve = {name: "learning rate", points: rate, meaning: /** @type {const} */ ("v")};

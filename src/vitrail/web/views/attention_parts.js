@@ -1,5 +1,7 @@
 // One attention, one head, one query: the arrays that the views of rows 7 to 13 draw, by their letters.
 
+import {positionsOf} from "../positions/kinds.js";
+import {PLAIN} from "../positions/plain.js";
 import {attentionOf} from "../state.js";
 
 /**
@@ -32,8 +34,8 @@ export class AttentionParts {
     this.token = state.token;
     this.isCross = this.kind === "cross_attention";
     this.isMasked = state.stack === "decoder" && !this.isCross;
-    this.isRotated = trace.has(`${attention}.q_rotated`);
-    this.isRelative = trace.has(`${attention}.scores_content`);
+    /** What positions do in this attention: nothing in encoder-decoder attention. */
+    this.positions = this.isCross ? PLAIN : positionsOf(trace);
     this.isOff = trace.isOff(attention, state.head);
     this.parameters = `${state.stack}.layers.${state.layer}.${this.kind}`;
     this.hasWeights = context.weights(`${state.stack}.${state.layer}`);
@@ -60,9 +62,12 @@ export class AttentionParts {
     return this.trace.array(this.seenName);
   }
 
-  /** Which queries and keys meet in the dot product: the turned ones where the model turns them. */
-  get meeting() {
-    return this.isRotated ? {q: "q_rotated", k: "k_rotated"} : {q: "q", k: "k"};
+  /**
+   * What this kind of positions has to say in a view.
+   * @param {ViewContext} context
+   */
+  sayPositions(context) {
+    this.positions.say[context.viewId]?.(context, this);
   }
 
   /**
@@ -118,26 +123,6 @@ export class AttentionParts {
       at: (row, column) => weight.at(column, row),
       bias: bias && ((column) => bias.at(column)),
     };
-  }
-
-  /**
-   * The row of the table of distances for a query and a key: how far the key stands after the query, cut off.
-   * @param {number} query
-   * @param {number} key
-   */
-  distance(query, key) {
-    const {max_distance} = this.trace.config;
-    return Math.max(-max_distance, Math.min(max_distance, key - query));
-  }
-
-  /**
-   * The learned vector of a distance; null where the file does not hold the table.
-   * @param {"key" | "value"} what
-   * @param {number} distance
-   */
-  distanceVector(what, distance) {
-    const table = this.trace.weight(`${this.parameters}.dot_product.${what}_RK`);
-    return table && table.row(distance + this.trace.config.max_distance);
   }
 
   /** "head 2", or "head 2 (with keys and values of kv head 0)". */

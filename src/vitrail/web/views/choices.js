@@ -13,7 +13,10 @@ import {stepped} from "../shell/pickers.js";
  *   key: string}} given
  */
 export function oneOf({title, choices, current, onpick, key}) {
-  const place = Math.max(0, choices.findIndex((choice) => choice.value === current));
+  const place = Math.max(
+    0,
+    choices.findIndex((choice) => choice.value === current),
+  );
   const buttons = choices.map((choice, index) =>
     choiceButton(choice, {
       role: "radio",

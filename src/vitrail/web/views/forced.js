@@ -133,7 +133,8 @@ export function probeRecords(trace, sentence) {
     if (!said?.log_probs) continue;
     const where = `probes.records.${number}.sentences.${sentence}`;
     const ids = asked.reference?.ids ?? said.ids ?? [];
-    const rest = said.rest && !Array.isArray(said.rest) ? trace.decode(`${where}.rest`, said.rest).data : (said.rest ?? null);
+    const rest =
+      said.rest && !Array.isArray(said.rest) ? trace.decode(`${where}.rest`, said.rest).data : (said.rest ?? null);
     records.push({
       step: Number(record.step),
       translation: String(said.translation ?? ""),

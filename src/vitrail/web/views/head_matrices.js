@@ -36,7 +36,10 @@ export function headMatrix(context, parts, {name, array, head, tokens, meaning, 
     name: `${name} of head ${head}`,
     meaning,
     key: `${array}-${head}`,
-    describe: (token, column) => [`${sub}: “${tokens[token]}”, number ${column}`, precise(tensor.at(place, token, column))],
+    describe: (token, column) => [
+      `${sub}: “${tokens[token]}”, number ${column}`,
+      precise(tensor.at(place, token, column)),
+    ],
   });
 }
 

@@ -77,12 +77,7 @@ function comparison(context) {
     element(
       "table",
       {class: "before-and-now"},
-      element(
-        "tbody",
-        {},
-        line("before", before, trace),
-        line("now", trace, before),
-      ),
+      element("tbody", {}, line("before", before, trace), line("now", trace, before)),
     ),
     element("p", {}, changed ? "Words that differ are underlined." : "The translation stayed the same."),
   );
@@ -99,7 +94,13 @@ function line(title, shown, other) {
   words.forEach(({text, differs}, index) => {
     cell.append(index ? " " : "", differs ? element("u", {}, element("b", {}, text)) : text);
   });
-  return element("tr", {}, element("th", {scope: "row"}, title), cell, element("td", {}, `off: ${switchedOff(shown) || "none"}`));
+  return element(
+    "tr",
+    {},
+    element("th", {scope: "row"}, title),
+    cell,
+    element("td", {}, `off: ${switchedOff(shown) || "none"}`),
+  );
 }
 
 /** @param {Trace} trace */
@@ -119,7 +120,8 @@ export function differences(tokens, others) {
   const longest = Array.from({length: rows + 1}, () => new Uint16Array(columns + 1));
   for (let i = rows - 1; i >= 0; i--) {
     for (let j = columns - 1; j >= 0; j--) {
-      longest[i][j] = tokens[i] === others[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+      longest[i][j] =
+        tokens[i] === others[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
     }
   }
   let j = 0;

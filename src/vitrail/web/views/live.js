@@ -107,7 +107,11 @@ export class Player {
     };
     /** @type {(name: string, text: string, spoken: string, press: () => void, disabled: boolean) => HTMLElement} */
     const button = (name, text, spoken, press, disabled) =>
-      element("button", {type: "button", "aria-label": spoken, "data-key": `${key}-${name}`, disabled, onclick: press}, text);
+      element(
+        "button",
+        {type: "button", "aria-label": spoken, "data-key": `${key}-${name}`, disabled, onclick: press},
+        text,
+      );
     const isLast = frame >= last;
     return inRow(
       button("back", "◀ back", "one step back", () => show(frame - 1), frame <= 0),

@@ -17,7 +17,16 @@ export function searchSettings(context) {
   const {search, settings} = trace;
   /** @type {(name: string, value: number, least: number, most: number, step: number) => HTMLInputElement} */
   const field = (name, value, least, most, step) => {
-    const input = element("input", {type: "number", name, value, min: least, max: most, step, "aria-label": name, "data-key": `search-${name}`});
+    const input = element("input", {
+      type: "number",
+      name,
+      value,
+      min: least,
+      max: most,
+      step,
+      "aria-label": name,
+      "data-key": `search-${name}`,
+    });
     input.style.width = "5.2rem";
     return input;
   };
@@ -41,7 +50,13 @@ export function searchSettings(context) {
   const again = (size, top) =>
     translate({
       prefix: begins.value.trim(),
-      decode: {...request.decode, ...drawn, beam_size: size, top_beams: Math.min(top, size), alpha: Number(alpha.value)},
+      decode: {
+        ...request.decode,
+        ...drawn,
+        beam_size: size,
+        top_beams: Math.min(top, size),
+        alpha: Number(alpha.value),
+      },
     });
   const draw = () =>
     translate({

@@ -27,7 +27,8 @@ export function searchTree(search) {
     columns.push(
       shown.map((index, row) => {
         const candidate = candidates[index];
-        const isComplete = (candidate.fate === "finished" || candidate.fate === "stopped") && candidate.becomes !== null;
+        const isComplete =
+          (candidate.fate === "finished" || candidate.fate === "stopped") && candidate.becomes !== null;
         return {
           step,
           row,
@@ -95,6 +96,8 @@ export function endOf(columns, result) {
  */
 export function isGreedy(way, search) {
   return way.every(({step, candidate}) =>
-    search.steps[step].candidates.every((other) => other.parent !== candidate.parent || other.log_prob <= candidate.log_prob),
+    search.steps[step].candidates.every(
+      (other) => other.parent !== candidate.parent || other.log_prob <= candidate.log_prob,
+    ),
   );
 }

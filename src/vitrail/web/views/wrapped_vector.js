@@ -65,7 +65,8 @@ export function wrappedVector(picture, given) {
           `${given.name}, number ${index(row, column)}`,
           String(values[index(row, column)]).replace("-", "−"),
         ],
-      onread: given.onread && ((row, column) => given.onread?.(row === null || column === null ? null : index(row, column))),
+      onread:
+        given.onread && ((row, column) => given.onread?.(row === null || column === null ? null : index(row, column))),
       key: `${given.key ?? given.name}-${first}`,
     });
   };
