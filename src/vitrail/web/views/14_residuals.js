@@ -38,14 +38,16 @@ export const residualsView = {
     context.say`What ${SUBLAYER_NAMES[sublayer]} finds for ${word(token)} does not replace the word but is added to it:
       ${coloured("x", "x")} + ${coloured(letter, letter)}. So the word itself, and what earlier layers found, always
       gets through.`;
-    const numbers = `mean ${decimal(mean, 3)} and standard deviation ${decimal(Math.sqrt(variance), 3)}`;
+    const deviation = Math.sqrt(variance);
     const shift = trace.config.bias ? " and adds a learned bias" : "";
     const norm = `Layer norm brings them to 0 and 1, then multiplies each number by a learned gain${shift}.`;
     if (isPost) {
-      context.say`Then the sum is normalized. Its ${trace.config.d_model} numbers have ${numbers}. ${plain(norm)}`;
+      context.say`Then the sum is normalized. Its ${trace.config.d_model} numbers have mean ${decimal(mean, 3)} and
+        standard deviation ${decimal(deviation, 3)}. ${plain(norm)}`;
     } else {
       context.say`This model normalizes x before ${SUBLAYER_NAMES[sublayer]} (pre-norm). Its ${trace.config.d_model}
-        numbers have ${numbers}. ${plain(norm)} The sum itself is passed on unchanged.`;
+        numbers have mean ${decimal(mean, 3)} and standard deviation ${decimal(deviation, 3)}. ${plain(norm)} The sum
+        itself is passed on unchanged.`;
     }
     const bottom = drawStrips(context, linesOf(context, number));
     drawStacks(context, bottom + 40);
