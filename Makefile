@@ -7,7 +7,7 @@ WEB := tests/web
 # A worker for each core, and each worker on one thread: the models of the tests are too small to share.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: demo studio screenshots receipt setup test test-all lint web format clean
+.PHONY: demo studio screenshots receipt setup test test-all mutants lint web format clean
 
 demo: setup
 	$(BIN)/vitrail demo --out runs/phrasebook
@@ -30,6 +30,12 @@ test: setup lint web
 
 test-all: setup lint web
 	$(PYTEST)
+
+# Change the code of a package in one small way at a time, and see whether its tests notice: make mutants PACKAGE=decode
+# It takes up to an hour, goes on where it was interrupted, and is described in docs/mutants.md.
+mutants: setup
+	@$(BIN)/python -c "import mutmut" 2>/dev/null || $(BIN)/pip install --quiet --editable ".[dev,mutants]"
+	$(BIN)/python tests/mutants/run.py $(PACKAGE) $(if $(JOBS),--jobs $(JOBS))
 
 setup: $(READY)
 

@@ -107,6 +107,7 @@ def test_several_translations_of_a_text_are_a_line_each_with_its_score(phrases):
 def test_every_translation_begins_with_the_prefix(phrases, sentences):
     source = sentences[0].read_bytes()
     found = lines(command("translate", phrases, "--to", "en", "--prefix", "i am", input=source).stdout)
+    assert len(found) == len(lines(source.decode())) > 1
     assert all(line.split()[:2] == ["i", "am"] for line in found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import accumulate
 from math import exp, inf
@@ -14,7 +15,9 @@ from torch import Tensor
 
 from vitrail.config import DecodeConfig
 from vitrail.decode import search
-from vitrail.decode.sampling import distribution, pick
+from vitrail.decode.request import Request
+from vitrail.decode.sampling import _luck, distribution, pick, seed_of
+from vitrail.errors import DecodeError
 from vitrail.text.special import BOS, EOS
 
 FORBIDDEN = (0, 1, 2)
@@ -99,6 +102,39 @@ def test_the_distribution_is_the_one_written_plainly(values, temperature, top_k,
     shares = sorted(plain_distribution(log_probs, temperature, top_k, top_p=1.0).values(), reverse=True)
     if all(abs(reached - top_p) > 1e-9 for reached in list(accumulate(shares))[:-1]):  # not at the very edge of top_p
         assert {i: p for i, p in enumerate(chances.tolist()) if p} == pytest.approx(plain)
+
+
+def test_one_sentence_that_nothing_can_follow_is_enough_to_refuse():
+    log_probs = torch.tensor([[-1.0, -2.0], [-inf, -inf]])
+    with pytest.raises(DecodeError, match="any probability"):
+        distribution(log_probs, temperature=1.0, top_k=0, top_p=1.0)
+
+
+def test_what_top_p_reaches_exactly_is_enough():
+    chances = distribution(torch.zeros(4), temperature=1.0, top_k=0, top_p=0.5)
+    assert chances.tolist() == [0.5, 0.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("count", [20, 3000])
+def test_of_equal_chances_the_lower_ids_are_kept(count):
+    chances = distribution(torch.full((2, count), -3.0), temperature=1.0, top_k=4, top_p=1.0)
+    assert chances[:, :4].tolist() == [[0.25] * 4] * 2 and not chances[:, 4:].any()
+
+
+def test_all_luck_is_drawn_from_the_seed_of_its_sentence_and_draw_in_full_precision():
+    sources = ((5, EOS), (6, 6, EOS))
+    limits = {"vocabulary": 9, "forbidden": (), "prefixes": None, "max_extra": 4, "max_positions": None}
+    luck_BWT = _luck(Request.check(sources, **limits), DecodeConfig(sample=True, seed=7, top_beams=3))
+    assert luck_BWT.shape == (2, 3, 7)
+    for row, source in zip(luck_BWT.tolist(), sources, strict=True):
+        for draw, numbers in enumerate(row):
+            own = random.Random(seed_of(7, source, draw))
+            assert numbers == [own.random() for _ in numbers]
+
+
+def test_seeds_of_different_draws_differ():
+    asked = [(seed, source, draw) for seed in (1, 11) for source in ((1, 1), (11,), (1,), ()) for draw in (0, 1, 11)]
+    assert len({seed_of(*what) for what in asked}) == len(asked)
 
 
 @settings(deadline=None, max_examples=50)

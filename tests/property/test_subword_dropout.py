@@ -195,3 +195,29 @@ def test_an_epoch_holds_the_same_text_in_batches_within_the_budget_and_begins_ag
     for batch, (_, resumed) in zip(varied[at:], again, strict=False):
         assert np.array_equal(batch.source_BS, resumed.source_BS)
         assert np.array_equal(batch.target_BT, resumed.target_BT)
+
+
+def test_the_pieces_of_a_pair_follow_from_its_epoch_its_shard_and_its_line(prepared):
+    """What a batch holds is each of its pairs as `vary` gives it for this place, and another way in another epoch."""
+    options = {"batch_tokens": 300, "seed": 1, "subword_dropout": dropout(prepared.tokenizers)}
+    stream, drops = BatchStream(prepared.train, prepared.weights, **options), dropout(prepared.tokenizers)
+
+    def wanted(number, line, epoch):
+        shard = prepared.train[number]
+        (record,) = shard.index[shard.index["line"] == line]
+        start, middle = int(record["start"]), int(record["start"]) + int(record["source"])
+        row = np.asarray(shard.tokens).astype(np.int32)
+        pair = drops.vary(
+            row[start:middle], row[middle : middle + int(record["target"])], epoch=epoch, shard=number, line=line
+        )
+        return tuple(tuple(side.tolist()) for side in pair)
+
+    for epoch in (0, 1):
+        for _, batch in islice(stream.from_position(Position(epoch, 0)), 8):
+            pairs = Counter(
+                tuple(tuple(row[row != PAD].tolist()) for row in pair)
+                for pair in zip(batch.source_BS, batch.target_BT, strict=True)
+            )
+            assert len(batch.lines) == len(prepared.train)  # in the order of the shards, each with some of its lines
+            places = [(n, line) for n, (_, lines) in enumerate(batch.lines) for line in lines]
+            assert pairs == Counter(wanted(number, line, epoch) for number, line in places)

@@ -1,6 +1,6 @@
 """Beam search, as the post describes it: keep a few partial translations and extend the best of them.
 
-Dimension key: vitrail/model/__init__.py, and C for the candidates of a step, the 2 × beam_size best continuations.
+Dimension key: vitrail/model/__init__.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Live:
 
     sentence_B: Tensor  # which sentence of the request each row is
     ids_BWT: Tensor  # begins with BOS
-    log_probs_BWT: Tensor  # of the generated ids, so one shorter than ids_BWT
+    log_probs_BWT: Tensor  # of each id; BOS was given, so its own is 0
     totals_BW: Tensor  # their sums, in float64
 
     @classmethod
@@ -35,7 +35,7 @@ class Live:
         return cls(
             sentence_B=torch.arange(sentences),
             ids_BWT=torch.full((sentences, 1, 1), BOS),
-            log_probs_BWT=torch.empty(sentences, 1, 0),
+            log_probs_BWT=torch.zeros(sentences, 1, 1),
             totals_BW=torch.zeros(sentences, 1, dtype=torch.float64),
         )
 
@@ -147,8 +147,9 @@ def advance(live: Live, candidates: Candidates, decision: Decision) -> tuple[Liv
     return grown, parent_BW
 
 
-def _follow(past_BWT: Tensor, parent_BW: Tensor) -> Tensor:
-    return past_BWT.gather(1, parent_BW[..., None].expand(-1, -1, past_BWT.size(2)))
+def _follow(past: Tensor, parent_BW: Tensor) -> Tensor:
+    """The past of each hypothesis's parent; there may have been fewer hypotheses, or more."""
+    return past.gather(1, parent_BW[..., None].expand(-1, -1, past.size(2)))
 
 
 def _top(log_probs_BWV: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -172,7 +173,7 @@ def _set_aside(
         return
     parents = candidates.parents_BC[rows, ranks]
     past_ids = live.ids_BWT[rows, parents, 1:]  # without BOS
-    past_log_probs = live.log_probs_BWT[rows, parents]
+    past_log_probs = live.log_probs_BWT[rows, parents, 1:]
     ids = torch.cat([past_ids, candidates.ids_BC[rows, ranks, None]], dim=1).tolist()
     log_probs = torch.cat([past_log_probs, candidates.log_probs_BC[rows, ranks, None]], dim=1).tolist()
     for sentence, row, values in zip(live.sentence_B[rows].tolist(), ids, log_probs, strict=True):

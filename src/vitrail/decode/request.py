@@ -76,9 +76,9 @@ def rectangle(rows: Sequence[Sequence[int]], *, fill: int) -> Tensor:
     return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], dtype=torch.long)
 
 
-def refuse_broken(best_BW: Tensor) -> None:
+def refuse_broken(best: Tensor) -> None:
     """Raise an error if a model's largest log-probability is NaN: no search could use it."""
-    if best_BW.isnan().any():
+    if best.isnan().any():
         raise DecodeError(
             "the model's predictions are not numbers (NaN)",
             fix="its weights are damaged, or its training diverged: use an earlier checkpoint",

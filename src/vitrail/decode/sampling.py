@@ -26,7 +26,7 @@ class Draws:
 
     sentence_B: Tensor  # which sentence of the request each row is
     ids_BWT: Tensor  # begins with BOS; after EOS, only EOS
-    log_probs_BWT: Tensor  # the model's own, of the generated ids
+    log_probs_BWT: Tensor  # the model's own, of each id; BOS was given, so its own is 0
     ended_BW: Tensor
 
     @classmethod
@@ -35,7 +35,7 @@ class Draws:
         return cls(
             sentence_B=torch.arange(sentences),
             ids_BWT=torch.full((sentences, draws, 1), BOS),
-            log_probs_BWT=torch.empty(sentences, draws, 0),
+            log_probs_BWT=torch.zeros(sentences, draws, 1),
             ended_BW=torch.zeros(sentences, draws, dtype=torch.bool),
         )
 
@@ -74,7 +74,7 @@ def sample(
         chances_BWV = distribution(
             log_probs_BWV, temperature=config.temperature, top_k=config.top_k, top_p=config.top_p
         )
-        ids_BW = pick(chances_BWV, luck_BWT[draws.sentence_B, :, step - 1])
+        ids_BW = pick(chances_BWV, luck_BWT[:, :, step - 1])
         before, draws = draws, draws.add(ids_BW, log_probs_BWV.gather(-1, ids_BW[..., None]).squeeze(-1))
         if listener is not None:
             listener.drew(step, before, draws, log_probs_BWV, chances_BWV)
@@ -86,7 +86,7 @@ def sample(
             if not len(rows):
                 break
             cache.keep(rows)
-            draws = draws.keep(rows)
+            draws, luck_BWT = draws.keep(rows), luck_BWT[rows]
     return drawn
 
 
@@ -147,7 +147,7 @@ def _luck(request: Request, config: DecodeConfig) -> Tensor:
 def _write_out(drawn: list[list[Hypothesis]], draws: Draws, config: DecodeConfig) -> None:
     """Add the draws of these sentences as hypotheses, each up to its EOS."""
     for sentence, ids_W, log_probs_W in zip(
-        draws.sentence_B.tolist(), draws.ids_BWT[..., 1:].tolist(), draws.log_probs_BWT.tolist(), strict=True
+        draws.sentence_B.tolist(), draws.ids_BWT[..., 1:].tolist(), draws.log_probs_BWT[..., 1:].tolist(), strict=True
     ):
         for row, log_probs in zip(ids_W, log_probs_W, strict=True):
             length = row.index(EOS) + 1 if EOS in row else len(row)

@@ -46,7 +46,7 @@ class SearchRecord:
             )
             if set_aside[rank]:
                 fact["becomes"] = len(self.complete)
-                past = live.ids_BWT[0, parents[rank], 1:].tolist(), live.log_probs_BWT[0, parents[rank]].tolist()
+                past = live.ids_BWT[0, parents[rank], 1:].tolist(), live.log_probs_BWT[0, parents[rank], 1:].tolist()
                 row, values = [*past[0], ids[rank]], [*past[1], log_probs[rank]]
                 self.complete.append(Hypothesis.from_row(row, values, self.config))
             if ids[rank] == EOS:

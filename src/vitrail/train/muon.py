@@ -59,19 +59,19 @@ class Muon(torch.optim.AdamW):
         return matrix.grad.lerp(momentum, MOMENTUM)
 
 
-def orthogonal(matrices_NRC: Tensor, rounds_in: torch.dtype | None = None) -> Tensor:
+def orthogonal(matrices: Tensor, rounds_in: torch.dtype | None = None) -> Tensor:
     """Matrices with the same singular vectors, and singular values near 1 (0.7 to 1.2), by Newton-Schulz iteration.
 
     Directions with less than a hundredth of the norm may stay below that.
     """
-    is_tall = matrices_NRC.size(-2) > matrices_NRC.size(-1)
-    x_NRC = matrices_NRC.mT if is_tall else matrices_NRC
-    x_NRC = (x_NRC / (x_NRC.norm(dim=(-2, -1), keepdim=True) + 1e-7)).to(rounds_in or matrices_NRC.dtype)
+    is_tall = matrices.size(-2) > matrices.size(-1)
+    x_NRC = matrices.mT if is_tall else matrices
+    x_NRC = (x_NRC / (x_NRC.norm(dim=(-2, -1), keepdim=True) + 1e-7)).to(rounds_in or matrices.dtype)
     for _ in range(ROUNDS):
         square_NRR = x_NRC @ x_NRC.mT
         pull_NRR = torch.baddbmm(square_NRR, square_NRR, square_NRR, beta=CUBIC, alpha=QUINTIC)
         x_NRC = torch.baddbmm(x_NRC, pull_NRR, x_NRC, beta=LINEAR)
-    x_NRC = x_NRC.to(matrices_NRC.dtype)
+    x_NRC = x_NRC.to(matrices.dtype)
     return x_NRC.mT if is_tall else x_NRC
 
 
