@@ -37,12 +37,6 @@ def without_numpy() -> None:
     twin.numpy_is_faster = lambda: False
 
 
-def without_one_product() -> None:
-    from vitrail.fast import twin
-
-    twin.in_one_product = lambda x, *layers: tuple(layer(x) for layer in layers)  # type: ignore[assignment]
-
-
 def without_cheap_masks() -> None:
     from torch import nn
 
@@ -80,7 +74,6 @@ WITHOUT: dict[str, Callable[[], None]] = {
     "without a thread for each share of a batch": without_shares,
     "without numpy's products": without_numpy,
     "without packed sentences": without_packing,
-    "without queries, keys and values in one product": without_one_product,
     "without cheap masks": without_cheap_masks,
     "without whole vectors for softmax": without_whole_vectors,
     "without the loss in the cache": without_the_cache,

@@ -40,3 +40,16 @@ test("no markup is made of text, nothing is evaluated, and only one module asks 
 test("every module begins by saying what it is", () => {
   for (const [name, source] of sources) assert.match(source, /^\/\/ [A-Z]/, name);
 });
+
+test("no line is longer than 120 characters", () => {
+  const tests = fileURLToPath(new URL(".", import.meta.url));
+  const page = readdirSync(WEB, {recursive: true}).filter((name) => /\.(js|css|html)$/.test(name));
+  const own = readdirSync(tests).filter((name) => /\.(mjs|json)$/.test(name));
+  const files = [...page.map((name) => join(WEB, name)), ...own.map((name) => join(tests, name))];
+  assert.ok(files.length > 80);
+  for (const file of files) {
+    readFileSync(file, "utf8")
+      .split("\n")
+      .forEach((line, index) => assert.ok([...line].length <= 120, `${file}, line ${index + 1}`));
+  }
+});

@@ -61,7 +61,7 @@ test("a rotation keeps lengths, and scores know only the distance", () => {
   near(dot(rotate(q, 3), rotate(k, 1)), dot(rotate(q, 12), rotate(k, 10)), 1e-10);
 });
 
-test("the three tables of sinusoids hold the same pairs at position 0, and the last two differ only in frequency", () => {
+test("the tables of sinusoids hold the same pairs at position 0, and the last two differ only in frequency", () => {
   for (const layout of LAYOUTS) {
     const row = [...sinusoid(layout, 0, 8)];
     assert.deepEqual(row.filter((value) => value === 0).length, 4);

@@ -127,7 +127,7 @@ test("numbers that were left out are named by their layer, others are just not t
   assert.ok(readTrace(makeTrace()).hasInside("decoder.1"), "without the list everything is there");
 });
 
-test("the inside of a layer that arrives later is there, in the model's order, also where it repeats other numbers", () => {
+test("the inside of a layer that arrives later takes its place in the order, even if it repeats other numbers", () => {
   for (const norm of ["post", "pre"]) {
     const whole = readTrace(makeTrace({norm}));
     const {document, leftOut} = lightTrace({norm});

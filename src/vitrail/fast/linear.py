@@ -16,20 +16,11 @@ class Linear(nn.Module):
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
-        self.weight, self.bias, self.out_features = layer.weight, layer.bias, layer.out_features
+        self.weight, self.bias = layer.weight, layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
         """x · Wᵀ + b."""
         return apply_linear(x, self.weight, self.bias, by_numpy=True)
-
-
-def in_one_product(x: Tensor, *layers: nn.Linear | Linear) -> tuple[Tensor, ...]:
-    """What each layer makes of `x`, in a single product: a wide one is faster than several narrow ones."""
-    weight = torch.cat([layer.weight for layer in layers])
-    biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
-    bias = torch.cat(biases) if biases else None
-    together = apply_linear(x, weight, bias, by_numpy=isinstance(layers[0], Linear))
-    return together.split_with_sizes([layer.out_features for layer in layers], dim=-1)
 
 
 def apply_linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, by_numpy: bool) -> Tensor:

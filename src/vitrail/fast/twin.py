@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from vitrail.config.positions import POSITIONS
 from vitrail.fast.attention import attend
-from vitrail.fast.linear import Linear, in_one_product
+from vitrail.fast.linear import Linear
 from vitrail.fast.masks import Dropout, Masks
 from vitrail.fast.packing import Packing, Side, Sight
 from vitrail.fast.padded import through_padding
@@ -89,18 +89,13 @@ def _place(x_1ND: Tensor, positions: Positions, side: Side) -> Tensor:
 
 def _look_around(attention: MultiHeadAttention, sight: Sight, x_1ND: Tensor) -> Tensor:
     """Self-attention."""
-    return _gather(attention, sight, *in_one_product(x_1ND, attention.query, attention.key, attention.value))
+    return _look_at(attention, sight, x_1ND, x_1ND)
 
 
-def _look_at(attention: MultiHeadAttention, sight: Sight, memory_1SD: Tensor, x_1TD: Tensor) -> Tensor:
-    """Cross-attention."""
-    return _gather(
-        attention, sight, attention.query(x_1TD), *in_one_product(memory_1SD, attention.key, attention.value)
-    )
-
-
-def _gather(attention: MultiHeadAttention, sight: Sight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    q_1HTK, k_1GSK, v_1GSK = map(attention.split_heads, (queries, keys, values))
-    z_1HTK = attend(q_1HTK, one_per_head(k_1GSK, q_1HTK), one_per_head(v_1GSK, q_1HTK), sight)
+def _look_at(attention: MultiHeadAttention, sight: Sight, seen_1SD: Tensor, x_1TD: Tensor) -> Tensor:
+    """What every token of `x` gathers from those of `seen` that are in its sentence."""
+    q_1HTK = attention.queries(x_1TD)
+    seen = attention.keys_values(seen_1SD)
+    z_1HTK = attend(q_1HTK, one_per_head(seen.k_BGSK, q_1HTK), one_per_head(seen.v_BGSK, q_1HTK), sight)
     gathered_1TD: Tensor = attention.output(attention.join_heads(z_1HTK))
     return gathered_1TD

@@ -1,4 +1,4 @@
-// The model's arithmetic, written out in float64: what the page checks the trace with, and what its views explain.
+// The model's arithmetic in float64: the page checks the trace with it, and views explain it.
 
 /** @typedef {ArrayLike<number>} Numbers */
 
@@ -27,14 +27,14 @@ export function plus(a, b) {
 }
 
 /**
- * Softmax over a vector in which -inf marks what is hidden; a temperature flattens (above 1) or sharpens it.
+ * Softmax over a vector in which -inf marks hidden positions; a temperature flattens (above 1) or sharpens it.
  * @param {Numbers} values
  * @param {number} [temperature]
  */
 export function softmax(values, temperature = 1) {
   const most = largest(values);
   const result = new Float64Array(values.length);
-  if (most === -Infinity) return result; // sees nothing, weighs nothing
+  if (most === -Infinity) return result; // nothing is visible: all weights are 0
   let sum = 0;
   for (let i = 0; i < result.length; i++) sum += result[i] = Math.exp((values[i] - most) / temperature);
   for (let i = 0; i < result.length; i++) result[i] /= sum;
@@ -101,7 +101,7 @@ export function moments(values) {
 }
 
 /**
- * What stands between the two layers of the feed-forward network: the same list as the model's (a test holds them equal).
+ * The activations of the feed-forward network: the same list as the model's (a test holds them equal).
  * @type {Readonly<Record<string, (x: number) => number>>}
  */
 export const ACTIVATIONS = {
@@ -111,7 +111,7 @@ export const ACTIVATIONS = {
 };
 
 /**
- * The error function: its Taylor series where that is short, its continued fraction beyond.
+ * The error function: its Taylor series near zero, where that is short; its continued fraction beyond.
  * @param {number} x
  * @returns {number}
  */
@@ -143,7 +143,7 @@ export function angle(position, index, steps) {
 }
 
 /**
- * What a sum of log-probabilities is divided by, so that long translations get their chance.
+ * What a sum of log-probabilities is divided by, so that long translations are not at a disadvantage.
  * @param {number} length every generated token, <eos> included
  * @param {"length" | "gnmt"} penalty
  * @param {number} alpha

@@ -1,4 +1,4 @@
-// How numbers are written on the page, and long texts.
+// How the page writes numbers, and shortens long texts.
 
 const MINUS = "−"; // as wide as +, unlike the hyphen
 
@@ -16,7 +16,7 @@ export function decimal(value, digits = 2) {
 }
 
 /**
- * A number as exactly as float32 holds it, for tooltips.
+ * A number as precise as float32 is, for tooltips.
  * @param {number} value
  */
 export function precise(value) {
@@ -28,7 +28,7 @@ export function precise(value) {
 }
 
 /**
- * A number with so many digits that count: −0.00359.
+ * A number with a few significant digits: −0.00359.
  * @param {number} value
  * @param {number} [digits]
  */
@@ -45,7 +45,7 @@ export function scientific(value) {
 }
 
 /**
- * A probability as per cent.
+ * A probability in per cent.
  * @param {number} value
  */
 export function percent(value) {
@@ -55,7 +55,7 @@ export function percent(value) {
 }
 
 /**
- * A count with its thousands apart: "2,304".
+ * A count with thousands separators: "2,304".
  * @param {number} value
  */
 export function count(value) {
@@ -65,7 +65,7 @@ export function count(value) {
 }
 
 /**
- * A large count in few letters: "1.3M".
+ * A large count in short: "1.3M".
  * @param {number} value
  */
 export function shortCount(value) {
@@ -76,7 +76,7 @@ export function shortCount(value) {
 }
 
 /**
- * A text that prose can quote: a long one ends after so many letters, between words where it can.
+ * A text in quotes; a long one is cut off, between words if possible.
  * @param {string} text
  * @param {number} [most]
  */

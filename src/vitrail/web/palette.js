@@ -9,8 +9,8 @@
  * @typedef {"x" | "q" | "k" | "v" | "z" | "r" | "encoder" | "decoder" | "neutral"} Meaning
  * @typedef {{strong: string, soft: string, ink: string}} Shades strong: lines and bars; soft: areas; ink: text on soft
  * @typedef {{
- *   page: Record<string, string>, meanings: Record<Meaning, Shades>,
- *   values: {zero: string, negative: readonly string[], positive: readonly string[]}, heads: readonly string[]}} Colours
+ *   page: Record<string, string>, meanings: Record<Meaning, Shades>, heads: readonly string[],
+ *   values: {zero: string, negative: readonly string[], positive: readonly string[]}}} Colours
  *   values: from zero outwards; heads: one for each, the first eight as far apart as can be
  */
 
@@ -42,7 +42,7 @@ export const PALETTE = {
       decoder: {strong: "#d67aa9", soft: "#fdf0f6", ink: "#94235d"},
       neutral: {strong: "#7b8494", soft: "#eceef2", ink: "#3c4453"},
     },
-    // From blue over the paper's own colour to vermilion: readers with any kind of colour blindness tell the ends apart.
+    // From blue over the paper's colour to vermilion: readers with any kind of colour blindness tell the ends apart.
     values: {zero: "#f7f6f3", negative: ["#93c4e8", "#2b83c4", "#054278"], positive: ["#fabd8c", "#de6820", "#862d04"]},
     heads: [
       ...["#1f77d0", "#e07b00", "#2f9e44", "#c2255c", "#8450d8", "#8a6d1d", "#0c9aa8", "#e0559f"],

@@ -1,4 +1,4 @@
-// Numbers as bars, one below the other, each with its name and its number.
+// Numbers as bars, one below the other, each with its name and value.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
@@ -12,14 +12,14 @@ import {readable} from "./reading.js";
  */
 
 /**
- * Bars that begin at zero; negative ones go to the left.
+ * Bars that start at zero; negative ones go to the left.
  * @param {Picture} picture
  * @param {{
  *   x: number, y: number, names: string[], values: ArrayLike<number>, name: string, width: number, rowHeight?: number,
  *   nameWidth?: number, largest?: number, meaning?: import("../colour.js").Meaning, colour?: (index: number) => string,
  *   write?: (value: number, index: number) => string, describe?: (index: number) => string[],
  *   onpick?: (index: number) => void, current?: number, key?: string}} given
- *   width: of all of it, names and numbers included
+ *   width: of everything, including names and numbers
  * @returns {Box}
  */
 export function bars(picture, given) {

@@ -1,4 +1,4 @@
-// Frames around parts of the model, boxes that name them, arrows between them.
+// Frames around parts of the model, boxes with their names, arrows between them.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";

@@ -10,8 +10,9 @@ import {shades} from "../colour.js";
  * @param {Picture} picture
  * @param {{
  *   x: number, y: number, text: string, size?: number, bold?: boolean, quiet?: boolean, colour?: string,
- *   meaning?: import("../colour.js").Meaning, anchor?: "start" | "middle" | "end", turned?: number, numeric?: boolean}} given
- *   quiet: in the grey of remarks; turned: by so many degrees around its point
+ *   meaning?: import("../colour.js").Meaning, anchor?: "start" | "middle" | "end", turned?: number,
+ *   numeric?: boolean}} given
+ *   quiet: in grey; turned: by this many degrees around its point
  */
 export function label(picture, given) {
   const {x, y, text, size = 14, bold = false, quiet = false, anchor = "start", turned = 0, numeric = false} = given;

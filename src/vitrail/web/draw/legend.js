@@ -1,4 +1,4 @@
-// What the colours of values mean.
+// The colour scale of values.
 
 import {shape} from "../dom.js";
 import {css, valueRgb} from "../colour.js";

@@ -15,18 +15,19 @@ import {label} from "./label.js";
  *   name: string, meaning?: Meaning, width?: number, cellWidth?: number, cellHeight?: number, largest?: number,
  *   colour?: string, digits?: number, describe?: (row: number, column: number) => string[],
  *   rowNames?: string[], columnNames?: string[], onpick?: (row: number, column: number) => void,
- *   onread?: (row: number | null, column: number | null) => void, key?: string, current?: {row?: number, column?: number}}} Matrix
- *   name: what it is, for tooltip and screen reader; meaning: the colour of its frame; largest: the value that gets the
- *   strongest colour; colour: shares between 0 and 1 in shades of this instead; digits: write the numbers into the
- *   cells; rowNames, columnNames: for the tooltip only (axes are drawn by `rowLabels` and `columnLabels`)
+ *   onread?: (row: number | null, column: number | null) => void, key?: string,
+ *   current?: {row?: number, column?: number}}} Matrix
+ *   name: what it is, for the tooltip and screen readers; meaning: the colour of its frame; largest: the value with the
+ *   strongest colour; colour: shades of this instead, for values from 0 to 1; digits: write the numbers into the cells;
+ *   rowNames, columnNames: for the tooltip only (`rowLabels` and `columnLabels` draw the axes)
  */
 
-const MOST_RECTANGLES = 2000; // in one matrix; beyond, a canvas draws the cells
+const MOST_RECTANGLES = 2000; // in one matrix; beyond this, a canvas draws the cells
 const MOST_IN_PICTURE = 4000; // in all matrices of a picture
-const NARROWEST = 2; // units: below, a cell is no shape that anyone would edit
+const NARROWEST = 2; // units; nobody would want to edit a narrower cell as a shape
 
 /**
- * A heat map. Gives the box it covers.
+ * A heat map. Returns the box it covers.
  * @param {Picture} picture
  * @param {Matrix} given
  * @returns {Box}
@@ -82,9 +83,10 @@ export function strip(picture, given) {
 }
 
 /**
- * Names at the left of rows.
+ * Names to the left of rows.
  * @param {Picture} picture
- * @param {{box: Box, names: string[], size?: number, width?: number, current?: number, gap?: number, meaning?: Meaning}} given
+ * @param {{
+ *   box: Box, names: string[], size?: number, width?: number, current?: number, gap?: number, meaning?: Meaning}} given
  */
 export function rowLabels(picture, {box, names, size = 14, width, current, gap = 8, meaning}) {
   const height = box.height / names.length;
@@ -96,7 +98,7 @@ export function rowLabels(picture, {box, names, size = 14, width, current, gap =
 }
 
 /**
- * Names above columns; turned where they would touch.
+ * Names above columns; slanted if they would touch.
  * @param {Picture} picture
  * @param {{box: Box, names: string[], size?: number, current?: number, gap?: number, meaning?: Meaning}} given
  */

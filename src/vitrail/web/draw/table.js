@@ -1,4 +1,4 @@
-// A table of numbers: named rows, one column for each token.
+// A table of numbers: named rows, one column per token.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";

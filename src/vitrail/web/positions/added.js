@@ -17,7 +17,7 @@ import {sinusoid} from "./sinusoids.js";
 /**
  * embedding + position = input, three strips for each token.
  * @param {ViewContext} context
- * @param {Layout | null} layout null: as the model has it; else as if it had this layout
+ * @param {Layout | null} layout null: the model's own numbers; else as they would be in this layout
  * @param {number} y
  */
 export function drawAdded(context, layout, y) {
@@ -80,11 +80,11 @@ export function drawAdded(context, layout, y) {
       },
     };
   };
-  const would = other ? ", if it had this layout" : "";
+  const would = other ? ", in this layout" : "";
   const pieces = [
     strips("embedding", "x", (token, i) => embedding.at(token, i)),
     strips(`position${would}`, "neutral", position, "+"),
-    strips(other ? "input, then" : "input", "x", input, "="),
+    strips(other ? "input, in this layout" : "input", "x", input, "="),
   ];
   const box = equation(picture, {x: 0, y, pieces, room});
   valueLegend(picture, {x: 0, y: y + box.height, largest});

@@ -1,4 +1,4 @@
-// Learned positions: to each embedding a vector is added that was trained for its position.
+// Learned positions: a vector that was trained for the position is added to each embedding.
 
 import {count} from "../numbers.js";
 import {drawAdded} from "./added.js";
@@ -10,9 +10,10 @@ export const learnedPositions = {
   name: "learned",
   say: {
     positions(context) {
-      context.say`To each embedding it adds a vector that stands for the position. In this model these vectors were learned,
-        ${count(context.trace.config.max_positions)} of them, and there is no formula: past the last one it cannot go. The tables
-        further down are the paper’s, for comparison.`;
+      const {max_positions} = context.trace.config;
+      context.say`It adds a position vector to each embedding. This model learned ${count(max_positions)} such vectors
+        in training. They follow no formula, so it cannot handle longer sentences. The tables below are the paper’s, for
+        comparison.`;
     },
   },
   draw: (context, _layout, y) => drawAdded(context, null, y),

@@ -1,6 +1,6 @@
 // What a kind of position is to the page; and attention without positions, which every kind starts from.
 //
-// A kind is one object, listed in kinds.js. It says everything that the page knows of it, and no other file asks for its
+// A kind is one object, listed in kinds.js. It says everything that the page knows of it; no other file asks for its
 // name:
 //
 //     export const rotaryPositions = {
@@ -32,9 +32,9 @@
  *   scoreParts: (parts: AttentionParts) => ScorePart[], bias: Bias | null,
  *   moreValues: (parts: AttentionParts) => MoreValues[], check: Check}} PositionKind
  *   layout: which table of sines and cosines it adds, if any; meeting: the names of the queries and keys whose dot
- *   products are the scores; placed: what was done to them, unless they are q and k themselves; scoreParts: what a score
- *   is the sum of; bias: what is added to a score once it is divided by √d_k; moreValues: what z holds besides the
- *   weighted values
+ *   products are the scores; placed: what was done to them, unless they are q and k themselves; scoreParts: what a
+ *   score is the sum of; bias: what is added to a score after it is divided by √d_k; moreValues: what z contains
+ *   besides the weighted values
  */
 
 /**
@@ -47,9 +47,9 @@
 
 /**
  * @typedef {{
- *   word: string, sign: string, note: (token: number) => string, tell: (before: Numbers, index: number) => string}} Placed
- *   word: "turned"; sign: stands before the result in an equation; note: stands below it; tell: what a tooltip says of
- *   number `index`
+ *   word: string, sign: string, note: (token: number) => string,
+ *   tell: (before: Numbers, index: number) => string}} Placed
+ *   word: "rotated"; sign: before the result in an equation; note: below it; tell: the tooltip of number `index`
  */
 
 /**
@@ -57,12 +57,12 @@
  *   title: string, array: string, letter: string, heading: (key: number) => string,
  *   vector: (key: number) => Numbers | null, missing: string}} ScorePart
  *   array: its name in the trace; vector: what the query is multiplied with for this key, null if the file lacks it;
- *   heading: that product in words; missing: what the file lacks
+ *   heading: that product in words; missing: what to say if the file lacks it
  */
 
 /**
  * @typedef {{title: string, of: (trace: Trace, head: number, query: number, key: number) => number}} Bias
- *   title: follows "÷ √d_k" wherever that stands
+ *   title: follows "÷ √d_k" on the page
  * @typedef {{name: string, values: Numbers}} MoreValues
  */
 

@@ -18,25 +18,25 @@ export const relativePositions = {
   say: {
     positions(context) {
       const {max_distance} = context.trace.config;
-      context.say`This model adds nothing to the embeddings. Inside self-attention it has a learned vector for every distance from
-        ${decimal(-max_distance, 0)} to ${max_distance}, which counts for keys and values that far
-        away. The tables further down are what the paper adds instead.`;
+      context.say`This model adds nothing to the embeddings. Instead, self-attention has a learned vector for each
+        distance from ${decimal(-max_distance, 0)} to ${max_distance} and adds it to the keys and values at that
+        distance. Larger distances are clipped. The tables below show what the paper does instead.`;
     },
     score(context) {
-      context.say`This model knows positions by distance: to q·k (what is said) it adds the query times a learned vector
-        for how far apart the two stand (where it is said), up to ${context.trace.config.max_distance} places.`;
+      context.say`In this model a score has two parts: q·k (the content), and the query times a learned vector for the
+        distance between the two tokens (the position), up to ${context.trace.config.max_distance} places.`;
     },
     "weighted-values"(context) {
-      context.say`This model also adds, for every token, its share times a learned vector for its distance. That is the
-        line called ${"distances"}.`;
+      context.say`This model also adds, for each token, its weight times a learned vector for its distance: the row
+        labelled ${"distances"}.`;
     },
     matrices(context) {
-      context.say`This model adds to the scores, and to Z, what the distances between tokens contribute; the numbers shown
-        are with that added.`;
+      context.say`In this model the distances between tokens contribute to the scores and to Z; the numbers shown
+        include that.`;
     },
   },
   draw: (context, _layout, y) => drawDistances(context, y),
-  describe: () => "Distances between tokens have learned vectors.",
+  describe: () => "Each distance between tokens has a learned vector.",
   scoreParts(parts) {
     const asking = parts.queryTokens[parts.token];
     const table = tableOf(parts.trace, parts.parameters, "key");
@@ -51,7 +51,7 @@ export const relativePositions = {
           return `q “${asking}” · the vector for distance ${decimal(distance, 0)}`;
         },
         vector: (key) => table && table.row(rowOf(parts.trace, parts.token, key)),
-        missing: "the table of distances is not in this file",
+        missing: "this file does not contain the vectors",
       },
     ];
   },
@@ -84,7 +84,7 @@ function tableOf(trace, parameters, what) {
 }
 
 /**
- * How far a key stands after a query, cut off where the table ends.
+ * The distance from a query to a key, clipped to the size of the table.
  * @param {Trace} trace
  * @param {number} query
  * @param {number} key
@@ -114,7 +114,7 @@ function distanceVectors(trace, table) {
 }
 
 /**
- * Relative positions: how far apart every two tokens stand, and the learned vectors of the distances.
+ * The distance between every two tokens, and the learned vectors of the distances.
  * @param {ViewContext} context
  * @param {number} y
  */
@@ -126,7 +126,7 @@ function drawDistances(context, y) {
   label(picture, {
     x: 0,
     y: y + 16,
-    text: "how far the column’s token stands after the row’s, cut off",
+    text: "distance from the row’s token to the column’s, clipped",
     bold: true,
     size: 15,
   });
@@ -181,10 +181,10 @@ function distanceTable(context, what, d_k, y) {
   context.weights(layer);
   const table = tableOf(trace, `${state.stack}.layers.${state.layer}.self_attention`, what);
   const rows = 2 * max_distance + 1;
-  const text = `${layer}: a learned vector of ${d_k} numbers for each distance, added to ${what === "key" ? "keys" : "values"}`;
+  const text = `${layer}: a learned vector of ${d_k} numbers for each distance, added to ${what}s`;
   label(picture, {x: 0, y: y + 16, text: room < 600 ? `vectors added to ${what}s` : text, bold: true, size: 15});
   if (!table) {
-    label(picture, {x: 0, y: y + 42, text: "this table is not in this file", quiet: true});
+    label(picture, {x: 0, y: y + 42, text: "this file does not contain the table", quiet: true});
     return y + 64;
   }
   const row = rows > 20 ? 8 : 18;

@@ -1,4 +1,4 @@
-// Rotary positions: inside self-attention queries and keys are turned by an angle that grows with the position.
+// Rotary positions (RoPE): self-attention rotates queries and keys by an angle that grows with the position.
 
 import {angle} from "../arithmetic.js";
 import {shades} from "../colour.js";
@@ -22,32 +22,33 @@ export const rotaryPositions = {
   name: "rope",
   say: {
     positions(context) {
-      context.say`This model adds nothing to the embeddings. Inside self-attention it turns every query and key, two numbers at a
-        time, by an angle that grows with the position; their dot product then depends on how far apart two words stand. The
-        tables further down are what the paper adds instead.`;
+      context.say`This model adds nothing to the embeddings. Instead, self-attention rotates each query and key, two
+        numbers at a time, by an angle that grows with the position. Their dot product then depends on how far apart the
+        two words are. The tables below show what the paper does instead.`;
     },
     "query-key-value"(context, parts) {
-      context.say`This model adds no positions to the words. Instead it turns queries and keys by an angle that grows with
-        the position (${parts.token} here): both are shown before and after.`;
+      context.say`This model adds no position vectors. Instead it rotates queries and keys by an angle that grows with
+        the position (${parts.token} here). Both are shown before and after.`;
     },
     score(context) {
-      context.say`Queries and keys have been turned by their positions before they meet, so their dot product also knows
-        how far apart the two stand.`;
+      context.say`Queries and keys were rotated by an angle that grows with their position, so their dot product also
+        depends on how far apart the two tokens are.`;
     },
   },
   draw: (context, _layout, y) => drawTurns(context, y),
   describe({trace, state}) {
-    return `Queries and keys of “${trace.tokens(state.stack)[state.token]}” are turned by its position, ${state.token}.`;
+    const token = trace.tokens(state.stack)[state.token];
+    return `The queries and keys of “${token}” are rotated according to its position, ${state.token}.`;
   },
   meeting: {q: "q_rotated", k: "k_rotated"},
   placed: {
-    word: "turned",
+    word: "rotated",
     sign: "↻",
-    note: (token) => `turned as position ${token} asks`,
+    note: (token) => `rotated for position ${token}`,
     tell(before, index) {
       const pair = (index + before.length / 2) % before.length;
       const numbers = `${decimal(before[index], 4)} and ${decimal(before[pair], 4)}`;
-      return `turned together with number ${pair}; before: ${numbers}`;
+      return `rotated together with number ${pair}; before: ${numbers}`;
     },
   },
   check: {
@@ -62,7 +63,7 @@ export const rotaryPositions = {
 };
 
 /**
- * A query or key turned by its position (rotary positions): number i is turned with number i + width/2.
+ * A query or key rotated for its position: number i is rotated together with number i + width/2.
  * @param {Numbers} vector
  * @param {number} position
  */
@@ -78,8 +79,8 @@ export function rotate(vector, position) {
 }
 
 /**
- * Rotary positions: the first pairs of the chosen token's query as hands of dials, before and after; and the cosine of
- * every angle as a table.
+ * The first pairs of the chosen token's query as hands of dials, before and after; and the cosine of every angle as a
+ * table.
  * @param {ViewContext} context
  * @param {number} y
  */
@@ -131,8 +132,9 @@ function drawDials(context, y) {
   const after = trace.array(`${path}.q_rotated`).row(state.head, state.token);
   const half = trace.config.d_k / 2;
   const token = trace.tokens(state.stack)[state.token];
-  const text = `the query of “${token}” in ${state.stack} ${state.layer}, head ${state.head}: each pair turned by position ${state.token} × its speed`;
-  label(picture, {x: 0, y: y + 16, text: room < 600 ? `the query of “${token}”, turned` : text, bold: true, size: 15});
+  const where = `${state.stack} ${state.layer}, head ${state.head}`;
+  const text = `the query of “${token}” in ${where}: each pair rotated by ${state.token} × its frequency`;
+  label(picture, {x: 0, y: y + 16, text: room < 600 ? `the query of “${token}”, rotated` : text, bold: true, size: 15});
   const space = 2 * DIAL + 24;
   const pairs = Math.min(half, room < 600 ? 6 : 8);
   const perLine = Math.max(1, Math.min(pairs, Math.floor(room / space)));
@@ -164,7 +166,7 @@ function drawDials(context, y) {
 }
 
 /**
- * Two hands: faint before, strong after the turn; both as long as the pair is, to the dial's scale.
+ * Two hands, faint before the rotation and strong after it, as long as the pair of numbers.
  * @param {ViewContext} context
  * @param {{x: number, y: number}} middle
  * @param {number[]} before

@@ -1,4 +1,4 @@
-// Sinusoidal positions: to each embedding a row of sines and cosines is added, in one of three layouts.
+// Sinusoidal positions: a row of sines and cosines is added to each embedding, in one of three layouts.
 
 import {drawAdded} from "./added.js";
 import {PLAIN} from "./plain.js";
@@ -22,11 +22,11 @@ function sinusoidal(own) {
     say: {
       positions(context) {
         const {d_model} = context.trace.config;
-        context.say`To each embedding it adds a vector of ${d_model} numbers that stands for the position: sines and cosines, of
-          which the first turn fast from word to word and the last hardly at all. Nothing of this was learned, so the table
-          goes on past the longest sentence that the model ever saw.`;
-        context.say`This model’s layout is ${own.short}. The layouts hold almost the same waves in
-          another order, and a model could learn with any of them.`;
+        context.say`It adds a position vector of ${d_model} numbers to each embedding: sines and cosines, of which the
+          first change fast from word to word and the last hardly at all. They are not learned, so the table continues
+          past the longest sentence that the model has seen.`;
+        context.say`This model’s layout is ${own.short}. The layouts contain almost the same waves in a different order;
+          a model can learn with any of them.`;
       },
     },
     draw: (context, layout, y) => drawAdded(context, layout === own ? null : layout, y),

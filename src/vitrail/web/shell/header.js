@@ -1,4 +1,4 @@
-// The head of the page: the mark, the sentence and its translation, the badge, the theme.
+// The header: the logo, the sentence and its translation, the theme.
 
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
@@ -28,7 +28,7 @@ export function markOfVitrail() {
 }
 
 /**
- * The sentence and what became of it.
+ * The sentence and its translation.
  * @param {Trace} trace
  * @param {Trace | null} before
  */

@@ -1,4 +1,4 @@
-// The map: both stacks as a small picture, in which a click leads to any layer and sub-layer.
+// The map: both stacks as a small picture; a click goes to a layer and sub-layer.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";

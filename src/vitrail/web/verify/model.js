@@ -13,7 +13,7 @@ import {fromRows, linear, norm, same, step} from "./recompute.js";
  */
 
 /**
- * How every array follows from others; only those whose operands the file holds.
+ * How every array follows from others; only those whose operands are in the file.
  * @param {Trace} trace
  * @returns {Generator<Recomputation, void, void>}
  */

@@ -17,13 +17,14 @@ export const blackBoxView = {
   render(context) {
     const {trace} = context;
     const result = trace.search.results[0];
-    context.say`A translator takes a sentence and gives back another. You gave ${trace.model.name} the words
+    context.say`A translator turns one sentence into another. You gave ${trace.model.name} the sentence
       ${quoted(trace.source.text)}, and it answered ${quoted(trace.target.text)}.`;
     if (result) {
       const total = result.log_probs.reduce((sum, value) => sum + value, 0);
-      context.say`Of all sentences it could have written it gives this one a probability of ${percent(Math.max(Math.exp(total), Number.MIN_VALUE))}
-        (a log-probability of ${significant(total)}; divided for its length, a score of ${significant(result.score)}). The next
-        pictures open the box.`;
+      const probability = Math.max(Math.exp(total), Number.MIN_VALUE);
+      context.say`Among all the sentences it could have written, this one has a probability of ${percent(probability)}
+        (log-probability ${significant(total)}; with the length penalty, a score of ${significant(result.score)}). The
+        next views open the box.`;
     }
     if (context.translate && context.request) {
       context.controls(sentenceForm({models: context.models, request: context.request, translate: context.translate}));
@@ -36,15 +37,15 @@ export const blackBoxView = {
 };
 
 const SEEN = {
-  training: "This sentence was among those the model learned from.",
-  "held out": "The model never saw this sentence while it learned.",
+  training: "This sentence was in the training data.",
+  "held out": "The model never saw this sentence in training.",
 };
 
 /** @param {ViewContext} context */
 function draw(context) {
   const {trace, room} = context;
   const picture = context.picture("The translator as a black box");
-  picture.describe(`“${trace.source.text}” goes into the box and “${trace.target.text}” comes out of it.`);
+  picture.describe(`“${trace.source.text}” goes into the box and “${trace.target.text}” comes out.`);
   const size = 20;
   const boxWidth = 200;
   const sides = [picture.ruler.width(trace.source.text, size), picture.ruler.width(trace.target.text, size, true)];

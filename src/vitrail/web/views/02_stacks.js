@@ -1,4 +1,4 @@
-// Row 2, encoders and decoders: as many layers as this model has, with their shapes and parameter counts.
+// Row 2, encoders and decoders: this model's layers, with their shapes and parameter counts.
 
 import {count, shortCount} from "../numbers.js";
 import {arrow, box, frame} from "../draw/frame.js";
@@ -23,15 +23,24 @@ export const stacksView = {
     const {trace} = context;
     const {encoder_layers, decoder_layers, d_model} = trace.config;
     const {total, embeddings} = trace.model.parameters;
-    context.say`Inside the box stand two stacks: ${encoder_layers} ${encoder_layers === 1 ? "encoder" : "encoders"} that
-      read your sentence and ${decoder_layers} ${decoder_layers === 1 ? "decoder" : "decoders"} that write the
-      translation, word by word. What the top encoder gives goes to every decoder.`;
-    context.say`Each token travels as ${d_model} numbers. The source has ${trace.source.tokens.length} tokens, so every
-      encoder takes in and gives out ${trace.source.tokens.length} × ${d_model} numbers. The model has
-      ${count(total)} learned numbers in all, ${count(embeddings)} of them in its tables of words.`;
+    context.say`Inside the box are two stacks: ${stackOf(encoder_layers, "encoder")} to read your sentence and
+      ${stackOf(decoder_layers, "decoder")} to write the translation, word by word. The output of the top encoder goes
+      to every decoder.`;
+    const tokens = trace.source.tokens.length;
+    context.say`Each token is a vector of ${d_model} numbers. The source has ${tokens} tokens, so each encoder takes in
+      and puts out ${tokens} × ${d_model} numbers. The model has ${count(total)} parameters, ${count(embeddings)} of
+      them in its embeddings.`;
     draw(context);
   },
 };
+
+/**
+ * @param {number} layers
+ * @param {Stack} stack
+ */
+function stackOf(layers, stack) {
+  return `${layers} ${stack}${layers === 1 ? "" : "s"}`;
+}
 
 /** @param {ViewContext} context */
 function draw(context) {
@@ -60,7 +69,7 @@ function draw(context) {
   drawEnds(context, left, width, bottom, stackHeight, said);
   picture.describe(
     `${layers.encoder} encoders (${parametersOf(context, "encoder")}) beside ${layers.decoder} decoders ` +
-      `(${parametersOf(context, "decoder")}); an arrow leads from the top encoder into every decoder.`,
+      `(${parametersOf(context, "decoder")}); an arrow leads from the top encoder to every decoder.`,
   );
 }
 
@@ -103,7 +112,7 @@ function layerTop(bottom, layer) {
 }
 
 /**
- * The way from the top encoder into every decoder.
+ * The path from the top encoder to every decoder.
  * @param {ViewContext} context
  * @param {Record<Stack, number>} left
  * @param {number} width
@@ -175,7 +184,7 @@ function drawEnds(context, left, width, bottom, stackHeight, said) {
 }
 
 /**
- * The translation, in lines as wide as a stack; of a long one the beginning.
+ * The translation, in lines as wide as a stack; a long one is cut off.
  * @param {ViewContext} context
  * @param {number} width
  */

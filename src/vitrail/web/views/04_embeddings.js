@@ -24,17 +24,16 @@ export const embeddingsView = {
     const token = tokens[state.token];
     const {d_model, embedding_scale} = trace.config;
     const size = isSource ? trace.model.source_vocabulary : trace.model.target_vocabulary;
-    context.say`Before anything else every token is looked up in a table: ${word(token)} is number ${ids[state.token]} of
-      ${count(size)}, and its row in the table has ${d_model} numbers, learned in training. That row is the token's
-      embedding.`;
+    context.say`First, the model looks up each token in a table. ${word(token)} is number ${ids[state.token]} of
+      ${count(size)}; its row has ${d_model} numbers, learned in training. That row is the token's embedding.`;
     const twin = tokens.findIndex((other, index) => other === token && index !== state.token);
     if (twin >= 0) {
-      context.say`${word(token)} stands twice in this sentence, at ${state.token} and at ${twin}: both have the same
-        embedding. What tells them apart is added next.`;
+      context.say`${word(token)} appears more than once, for example at positions ${Math.min(state.token, twin)} and
+        ${Math.max(state.token, twin)}, with the same embedding each time. The next view adds what tells them apart.`;
     }
     if (embedding_scale) {
-      context.say`Shown is what the model goes on with: the row times √${d_model}, so that a word's numbers are as large as
-        its position's.`;
+      context.say`What you see is the row times √${d_model}, by which this model scales its embeddings, as in the
+        paper.`;
     }
     draw(context, tokens, ids);
   },
@@ -53,7 +52,7 @@ function draw(context, tokens, ids) {
   const {size, least, most} = extent(table.data);
   const picture = context.picture("The embedding of every token");
   picture.describe(
-    `${rows} tokens, each with ${columns} numbers between ${precise(least)} and ${precise(most)}: ${tokens.join(", ")}.`,
+    `${rows} tokens with ${columns} numbers each, from ${precise(least)} to ${precise(most)}: ${tokens.join(", ")}.`,
   );
   const names = tokens.map((token, index) => `${token} · ${ids[index]}`);
   const left = Math.min(190, picture.ruler.widest(names, 15, true)) + 12;

@@ -1,4 +1,4 @@
-// Row 5, positional encoding: what tells the model where a word stands. What each kind does is in positions/.
+// Row 5, positional encoding: what tells the model where a word is. What each kind does is in positions/.
 
 import {word} from "../context.js";
 import {shape} from "../dom.js";
@@ -36,8 +36,8 @@ export const positionsView = {
     const {trace, state} = context;
     const kind = positionsOf(trace);
     const token = trace.tokens(state.stack)[state.token];
-    context.say`Attention by itself does not know in which order words come: shuffle them, and every word would be answered the
-      same. So the model is told that ${word(token)} stands at position ${state.token}.`;
+    context.say`Attention on its own ignores word order: shuffle the words, and each would get the same answer. So the
+      model is told that ${word(token)} is at position ${state.token}.`;
     kind.say.positions?.(context);
     const layout = layoutOf(context);
     showControls(context, layout);
@@ -230,7 +230,7 @@ function drawExample(context, layout, y) {
   label(picture, {
     x: 0,
     y: y + 16,
-    text: `worked out with four dimensions${isNarrow ? "" : `, ${layout.short}`}`,
+    text: `a worked example in four dimensions${isNarrow ? "" : `, ${layout.short}`}`,
     bold: true,
     size: 15,
   });

@@ -19,7 +19,7 @@ import {SUBLAYER_NAMES} from "../draw/layer.js";
 
 const ROW = 36;
 const TOP = 64;
-const MOST = 24; // tokens at a time: a longer sentence is shown around the chosen one
+const MOST = 24; // tokens at a time; of a longer sentence, those around the chosen one
 
 /** @typedef {{first: number, count: number, block: number, think: number, way: number}} Plan what is drawn, how wide */
 
@@ -34,11 +34,11 @@ export const pathsView = {
     const {stack, layer} = state;
     const token = trace.tokens(stack)[state.token];
     const [most, share] = strongest(context, "self_attention");
-    context.say`Every token has a path of its own through ${`${stack} ${layer}`}. Only in attention do the paths meet:
-      there ${word(token)} takes ${percent(share)} of what it gathers from ${most} (the mean over the heads).`;
-    context.say`The feed-forward network is the same for all tokens, but works on each one alone, so it could work on all
-      of them at once. ${coloured("x", "x")} goes in, attention gives ${coloured("z", "z")}, the network gives
-      ${coloured("r", "r")}; each is added to what came before it, and the sum goes on to the next layer.`;
+    context.say`Each token follows its own path through ${`${stack} ${layer}`}. The paths meet only in attention: there,
+      ${percent(share)} of what ${word(token)} gathers comes from ${most} (averaged over the heads).`;
+    context.say`The feed-forward network is the same for all tokens but works on each one alone, so they can all be
+      processed in parallel. ${coloured("x", "x")} goes in, attention produces ${coloured("z", "z")}, and the network
+      produces ${coloured("r", "r")}. Each is added to what came before, and the sum moves on to the next layer.`;
     draw(context);
   },
 };
@@ -129,14 +129,12 @@ function draw(context) {
   arrows();
   column(`${path}.output`, layer === trace.layers(stack) - 1 ? "output" : "next x", "x");
   picture.describe(
-    `${plan.count} tokens below each other (${tokens.join(", ")}): each enters as x, all pass through one block of ` +
-      `attention that mixes them, come out as z, and pass, each alone, through the feed-forward network as r.`,
+    `${plan.count} tokens, one per row (${tokens.join(", ")}): each enters as x, attention mixes them into z, and ` +
+      `the feed-forward network turns each z into r on its own.`,
   );
   const all = trace.tokens(stack).length;
   if (plan.count < all) {
-    context.note(
-      element("p", {class: "remark"}, `Shown are ${plan.count} of the ${all} tokens, around the chosen one.`),
-    );
+    context.note(element("p", {class: "remark"}, `Showing ${plan.count} of ${all} tokens, around the chosen one.`));
   }
 }
 
@@ -248,7 +246,7 @@ function drawMixing(context, plan, attention, x) {
     picture.add(shape("rect", {...area, rx: 10, fill: soft, stroke: strong, "stroke-width": 1.5}), area);
   });
   pressable(picture, group, {
-    label: `${SUBLAYER_NAMES[attention]} of ${stack} ${layer}: look into it`,
+    label: `${SUBLAYER_NAMES[attention]} of ${stack} ${layer}: open it`,
     onpick: () => context.go("attention", {sublayer: attention}),
     key: `mixing-${attention}`,
   });

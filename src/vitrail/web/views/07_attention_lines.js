@@ -19,8 +19,8 @@ import {groupWeight, groupWords, hasPieces, ungrouped} from "./word_groups.js";
  *   pinned: number | null}} Looking
  */
 
-const MOST_LINES = 4000; // more than this no eye can follow, and no browser draws at once
-const FAINT = 0.02; // when all tokens are shown, lines below this are left out
+const MOST_LINES = 4000; // nobody can follow more, and they take a browser too long to draw
+const FAINT = 0.02; // lines weaker than this are left out when all tokens are shown
 
 /** @type {import("../views.js").View} */
 export const attentionLinesView = {
@@ -33,21 +33,21 @@ export const attentionLinesView = {
     const looking = lookingOf(context);
     const {from, to, heads, pinned} = looking;
     const asking = pinned === null ? trace.tokens(state.stack)[state.token] : from[pinned].text;
-    context.say`Reading ${word(asking)}, what should the model think of? Attention lets every word look at the others and take
-      from them what it needs. Each line leads from a word to one that it looks at: the thicker, the more. Every head has a
-      colour and looks in its own way.`;
+    context.say`What should the model think of when it reads ${word(asking)}? Attention lets each word look at the
+      others and take what it needs from them. Each line connects a word to one that it looks at: the thicker the line,
+      the more attention. Each head has its own colour and its own way of looking.`;
     if (pinned !== null && heads.length) {
       const best = heads
         .map((head) => ({head, key: strongest(to.map((_, key) => looking.weight(head, pinned, key)))}))
         .map((found) => ({...found, share: looking.weight(found.head, pinned, found.key)}))
         .sort((a, b) => b.share - a.share)[0];
-      context.say`In ${whichAttention(context)}, layer ${state.layer}, head ${best.head} gives ${percent(best.share)} of its
-        attention for ${word(asking)} to ${wordAt(
+      context.say`In ${whichAttention(context)}, layer ${state.layer}, head ${best.head} gives ${percent(best.share)} of
+        the attention of ${word(asking)} to ${wordAt(
           to.map(({text}) => text),
           best.key,
-        )}: the strongest link of the heads that are on.`;
+        )}: the strongest link among the heads shown.`;
     }
-    if (!heads.length) context.say`All heads are off: switch one on to see where it looks.`;
+    if (!heads.length) context.say`No head is shown. Choose one to see where it looks.`;
     showControls(context, looking);
     if (context.option("heads-view", "lines") === "all") drawMultiples(context, looking);
     else drawLines(context, looking);
@@ -133,14 +133,14 @@ function showControls(context, {heads, pinned}) {
       title: "Show",
       key: "choice-heads-view",
       choices: [
-        {value: "lines", text: "one picture"},
-        {value: "all", text: "every head by itself"},
+        {value: "lines", text: "all heads together"},
+        {value: "all", text: "each head separately"},
       ],
       current: context.option("heads-view", "lines"),
       onpick: (value) => context.setOption("heads-view", value === "lines" ? null : value),
     }),
     oneOf({
-      title: "Lines of",
+      title: "Lines from",
       key: "choice-pin",
       choices: [
         {value: "yes", text: "the chosen token"},
@@ -232,7 +232,7 @@ function drawLines(context, looking) {
     linesPlace.replaceChildren();
     marksPlace.replaceChildren();
     picture.into(linesPlace, () => {
-      // Heads end a little apart, so that one does not hide another that looks at the same word.
+      // Lines of different heads end a little apart, so that none hides another that goes to the same word.
       const apart = Math.min(isNarrow ? 4 : 6, (0.7 * rowHeight) / heads.length);
       heads.forEach((head, place) => {
         const beside = (/** @type {number} */ index) => middle(index) + (place - (heads.length - 1) / 2) * apart;
@@ -250,7 +250,7 @@ function drawLines(context, looking) {
   const names = [];
   const pick = (/** @type {number} */ index) => {
     const isPinned = index === pinned;
-    // Pressing the pinned token again lets it go.
+    // Pressing the pinned token again unpins it.
     context.update({token: from[index].tokens[0], options: {pin: isPinned ? "no" : null}});
   };
   from.forEach(({text}, index) => {
@@ -312,13 +312,13 @@ function sayLooking(looking, query) {
   const said = looking.heads.map((head) => {
     const shares = looking.to.map((_, key) => looking.weight(head, query, key));
     const best = strongest(shares);
-    return `head ${head} most at “${looking.to[best].text}” (${percent(shares[best])})`;
+    return `head ${head} mostly at “${looking.to[best].text}” (${percent(shares[best])})`;
   });
   return `“${looking.from[query].text}” looks: ${said.join(", ")}`;
 }
 
 /**
- * Beside every token that is looked at, how much each head gives it.
+ * How much each head gives to each token, beside the tokens that are looked at.
  * @param {ViewContext} context
  * @param {Looking} looking
  * @param {number} focus
@@ -352,7 +352,7 @@ function drawMarks(context, looking, focus, {x, cell, rowHeight, top}) {
     columns: looking.heads.length,
     cellWidth: cell,
     cellHeight: rowHeight,
-    label: `Shares of attention of “${looking.from[focus].text}”`,
+    label: `The attention of “${looking.from[focus].text}”, by token and head`,
     describe: (key, place) => [
       `head ${looking.heads[place]}: “${looking.from[focus].text}” → “${looking.to[key].text}”`,
       precise(looking.weight(looking.heads[place], focus, key)),
@@ -362,12 +362,12 @@ function drawMarks(context, looking, focus, {x, cell, rowHeight, top}) {
 }
 
 /**
- * Every head by itself, small, beside each other; pressing one shows it alone.
+ * A small picture for each head, side by side; pressing one shows only that head.
  * @param {ViewContext} context
  * @param {Looking} looking
  */
 function drawMultiples(context, looking) {
-  const picture = context.picture("Every head by itself");
+  const picture = context.picture("Each head separately");
   const {from, to, pinned} = looking;
   const {room, theme, trace} = context;
   const heads = trace.config.heads;
@@ -375,7 +375,7 @@ function drawMultiples(context, looking) {
   const nameWidth = Math.min(72, longest);
   const fit = Math.max(1, Math.min(heads, Math.floor((room + 20) / (nameWidth * 2 + 90))));
   const even = Array.from({length: fit}, (_, place) => fit - place).find((number) => heads % number === 0) ?? 1;
-  const perLine = even * 2 >= fit ? even : fit; // lines of equal length where that wastes little room
+  const perLine = even * 2 >= fit ? even : fit; // lines of equal length if that wastes little room
   const width = Math.floor((room - (perLine - 1) * 20) / perLine);
   const rowHeight = Math.max(8, Math.min(16, 320 / Math.max(from.length, to.length)));
   const size = Math.min(11, rowHeight * 0.85);
@@ -426,7 +426,7 @@ function drawMultiples(context, looking) {
     const spoken = pinned === null ? `head ${head}` : sayLooking({...looking, heads: [head]}, pinned);
     said.push(spoken);
     pressable(picture, group, {
-      label: `${spoken}: show it alone`,
+      label: `${spoken}: show only this head`,
       onpick: () => context.update({head, options: {heads: String(head), "heads-view": null}}),
       key: `multiple-${head}`,
     });

@@ -35,19 +35,21 @@ export const queryKeyValueView = {
     const {d_model, d_k} = context.trace.config;
     const asking = parts.queryTokens[parts.token];
     const seen = seenToken(context, parts);
-    context.say`Each head first makes three short vectors of a token’s ${d_model} numbers: a ${coloured("q", "query")} (what
-      it looks for), a ${coloured("k", "key")} (what it can be found by) and a ${coloured("v", "value")} (what it hands
-      over). Each is ${coloured("x", "x")} times a matrix that the model learned, and has ${d_k} numbers instead of ${d_model}.`;
+    context.say`Each head first turns a token’s ${d_model} numbers into three shorter vectors: a
+      ${coloured("q", "query")} (what the token is looking for), a ${coloured("k", "key")} (what others can find it by)
+      and a ${coloured("v", "value")} (what it passes on). Each is ${coloured("x", "x")} times a learned matrix and has
+      ${d_k} numbers instead of ${d_model}.`;
     if (parts.isCross) {
-      context.say`Here the decoder asks: the query is made of ${word(asking)}, while keys and values are made of what the
-        top encoder says about the source, here about ${word(parts.keyTokens[seen])}. You see ${parts.headName}.`;
+      context.say`Here the decoder asks. The query comes from ${word(asking)}; keys and values come from the top
+        encoder’s output for the source, here for ${word(parts.keyTokens[seen])}. This is ${parts.headName}.`;
     } else {
-      context.say`You see ${word(asking)} in ${parts.headName}. The first number of its query,
-        ${decimal(parts.vector("q", parts.token)[0], 2)}, is x times the first column of ${raised("W", "Q")}${bias(context)}: point at
-        any number of q, k or v to see which column made it.`;
+      const first = decimal(parts.vector("q", parts.token)[0], 2);
+      context.say`This is ${word(asking)} in ${parts.headName}. The first number of its query, ${first}, is x times the
+        first column of ${raised("W", "Q")}${bias(context)}. Point at any number of q, k or v to see which column it
+        comes from.`;
     }
     if (context.trace.config.norm === "pre" && !parts.isCross) {
-      context.say`This model normalizes before every sub-layer, so ${coloured("x", "x")} is the normalized vector.`;
+      context.say`This model normalizes before each sub-layer, so ${coloured("x", "x")} is the normalized vector.`;
     }
     parts.sayPositions(context);
     if (parts.isCross) context.controls(seenPicker(context, parts, seen));
@@ -57,11 +59,11 @@ export const queryKeyValueView = {
 
 /** @param {ViewContext} context */
 function bias(context) {
-  return document.createTextNode(context.trace.config.bias ? " plus the first of the bias" : "");
+  return document.createTextNode(context.trace.config.bias ? ", plus the first number of the bias" : "");
 }
 
 /**
- * The token whose key and value are shown: the same one, or in encoder-decoder attention the one it looks at most.
+ * The token whose key and value are shown: the same one; in encoder-decoder attention, the one it looks at most.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  */
@@ -79,7 +81,7 @@ function seenToken(context, parts) {
  */
 function seenPicker(context, parts, seen) {
   return oneOf({
-    title: "Seen",
+    title: "Source",
     key: "choice-seen",
     choices: parts.keyTokens.map((text, token) => ({
       value: String(token),
@@ -111,13 +113,15 @@ function draw(context, parts, seen) {
     if (placed && letter !== "v") pieces.push(placedPiece(context, parts, placed, letter, token, largest));
     y += equation(picture, {x: 0, y, pieces, room}).height + 10;
   }
-  label(picture, {x: 0, y: y + 16, text: "colours of q, k and v", size: 12, quiet: true});
+  label(picture, {x: 0, y: y + 16, text: "scale of q, k and v", size: 12, quiet: true});
   valueLegend(picture, {x: 150, y: y + 4, largest});
   const said = all.map((letter) => {
     const values = Array.from(parts.vector(letter, tokenOf(letter)).slice(0, 4), (value) => decimal(value));
-    return `${letter} of “${(letter === "q" ? parts.queryTokens : parts.keyTokens)[tokenOf(letter)]}” begins ${values.join(", ")}`;
+    const tokens = letter === "q" ? parts.queryTokens : parts.keyTokens;
+    return `${letter} of “${tokens[tokenOf(letter)]}” begins with ${values.join(", ")}`;
   });
-  picture.describe(`x times W plus bias gives vectors of ${d_k} numbers in ${parts.headName}: ${said.join("; ")}.`);
+  const product = context.trace.config.bias ? "x times W plus bias" : "x times W";
+  picture.describe(`${product} gives vectors of ${d_k} numbers in ${parts.headName}: ${said.join("; ")}.`);
 }
 
 /**

@@ -1,4 +1,4 @@
-// Row 9, the score: how well a query and each key fit, as a dot product, term by term.
+// Row 9, the score: how well a query matches each key, as a dot product, term by term.
 
 import {coloured, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
@@ -18,7 +18,7 @@ import {bareStrip, columnsFor, LINE, wrappedVector} from "./wrapped_vector.js";
 
 const ROW = 28;
 const DIGITS = 2;
-const MOST = 30; // keys; of a longer sentence those that fit best
+const MOST = 30; // keys; of a longer sentence, the best matches
 
 /** @type {import("../views.js").View} */
 export const scoreView = {
@@ -31,16 +31,16 @@ export const scoreView = {
     const asking = parts.queryTokens[parts.token];
     const scores = parts.array("scores").row(parts.head, parts.token);
     const key = chosenKey(context, parts, scores);
-    context.say`How much should ${word(asking)} look at every other token? Its ${coloured("q", "query")} is multiplied number
-      by number with each ${coloured("k", "key")}, and the products are summed: the dot product, which is large where
-      the two point the same way.`;
+    context.say`How much should ${word(asking)} look at each token? Multiply its ${coloured("q", "query")} with each
+      ${coloured("k", "key")}, number by number, and add up the products. This dot product is large if the two vectors
+      point the same way.`;
     const allowed = parts.isMasked ? scores.slice(0, parts.token + 1) : scores;
     const best = strongest(allowed);
-    context.say`In ${parts.headName}, ${word(asking)} fits ${wordAt(parts.keyTokens, best)} best: ${decimal(scores[best])}. Point
-      at a token, or choose it, to see its sum term by term.`;
+    context.say`In ${parts.headName}, ${word(asking)} matches ${wordAt(parts.keyTokens, best)} best, with a score of
+      ${decimal(scores[best])}. Point at a token or choose it to see the sum term by term.`;
     if (parts.isMasked && parts.token < parts.keyTokens.length - 1) {
-      context.say`Tokens after ${word(asking)} have scores too, but they are hidden in the next step: the decoder must not
-        see what it has not written yet.`;
+      context.say`Tokens after ${word(asking)} have scores too, but the next step hides them: the decoder must not see
+        words that it has not written yet.`;
     }
     parts.sayPositions(context);
     draw(context, parts, scores, key);
@@ -105,7 +105,7 @@ function draw(context, parts, scores, key) {
   label(picture, {
     x: left,
     y: top - 10,
-    text: shown.length < scores.length ? `the keys that fit best, of ${scores.length}` : "keys",
+    text: shown.length < scores.length ? `the best matches of ${scores.length} keys` : "keys",
     size: 13,
     bold: true,
     meaning: "k",
@@ -130,7 +130,7 @@ function draw(context, parts, scores, key) {
     describe: (row) => [
       `${placed ? `${placed.word} q` : "q"} of “${asking}” · k of “${parts.keyTokens[shown[row]]}”`,
       precise(scores[shown[row]]),
-      ...(isHidden(parts, shown[row]) ? ["will be hidden: it comes later"] : []),
+      ...(isHidden(parts, shown[row]) ? ["comes later: hidden in the next step"] : []),
     ],
     onread: (row) => show(row === null ? key : shown[row]),
     onpick: (row) => context.setOption("key", String(shown[row]), {replace: true}),
@@ -148,7 +148,7 @@ function isHidden(parts, key) {
 }
 
 /**
- * The columns of numbers at the right: the score alone, or its parts and it.
+ * The columns of numbers on the right: the score, or its parts and the score.
  * @param {AttentionParts} parts
  * @param {Float32Array} scores
  * @param {number} left
@@ -179,11 +179,12 @@ function scoreColumns(parts, scores, left, room, isWide) {
 }
 
 /**
- * One line for each key: its vector and what came of it.
+ * One line for each key: its vector and its score.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {{left: number, top: number, nameWidth: number, stripWidth: number, largest: number, key: number,
- *   columns: {title: string, values: Float32Array, right: number}[], isWide: boolean, scores: Float32Array, shown: number[]}} given
+ *   columns: {title: string, values: Float32Array, right: number}[], isWide: boolean, scores: Float32Array,
+ *   shown: number[]}} given
  */
 function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores, shown}) {
   const picture = context.picture("");
@@ -270,7 +271,8 @@ function drawTerms(context, parts, panel, top, key) {
 /**
  * Two vectors and their products, in lines, and the sum.
  * @param {ViewContext} context
- * @param {{y: number, title: string, query: ArrayLike<number>, other: ArrayLike<number>, letter: string, total: number}} given
+ * @param {{
+ *   y: number, title: string, query: ArrayLike<number>, other: ArrayLike<number>, letter: string, total: number}} given
  * @returns {number} where it ends
  */
 function drawProduct(context, {y, title, query, other, letter, total}) {
@@ -306,7 +308,7 @@ function drawProduct(context, {y, title, query, other, letter, total}) {
         meaning,
         largest: most,
         digits: DIGITS,
-        isRead: row === 2, // one stop for the keyboard: it tells all three numbers
+        isRead: row === 2, // one stop for the keyboard: its tooltip has all three numbers
         key: `terms-${letter}-${row}-${first}`,
         describe: (index) => {
           const i = first + index;
@@ -316,7 +318,7 @@ function drawProduct(context, {y, title, query, other, letter, total}) {
     });
     top += 3 * (LINE + 2) + 12;
   }
-  const text = `all ${length} products together: ${decimal(total, DIGITS)}`;
+  const text = `sum of all ${length} products: ${decimal(total, DIGITS)}`;
   label(picture, {x: 0, y: top + 12, text, bold: true, size: 15});
   return top + 34;
 }

@@ -1,4 +1,4 @@
-// Row 10, divide by √d_k and take the softmax: from scores to shares of attention.
+// Row 10, divide by √d_k and take the softmax: from scores to attention weights.
 
 import {coloured, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
@@ -13,11 +13,11 @@ import {raised} from "./choices.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
- * @typedef {{name: string, raised?: string, values: ArrayLike<number>, write: (value: number) => string, bold?: boolean}} Step
+ * @typedef {{name: string, values: ArrayLike<number>, write: (value: number) => string, bold?: boolean}} Step
  */
 
 const DIGITS = 3;
-const MOST = 40; // tokens; of a longer sentence those with the largest shares, and all others together
+const MOST = 40; // tokens; of a longer sentence, those with the largest weights, and all others together
 const SMALLEST = 12; // type that can still be read from afar
 
 /** @type {import("../views.js").View} */
@@ -34,15 +34,15 @@ export const softmaxView = {
     const scaled = parts.array("scaled").row(parts.head, parts.token);
     const weights = parts.array("weights").row(parts.head, parts.token);
     const best = strongest(weights);
-    context.say`The longer the vectors, the larger their dot products, so every score is divided by the square root of
-      their length: ${`√${d_k} = ${decimal(Math.sqrt(d_k), 2)}`}. The softmax then turns the scores into shares: all positive,
-      and ${"1"} together.`;
-    context.say`${word(asking)} gives ${percent(weights[best])} of its attention in ${parts.headName} to
-      ${wordAt(parts.keyTokens, best)}: its score of ${decimal(scores[best])} becomes ${decimal(scaled[best])}, and
-      ${raised("e", decimal(scaled[best]))} is that share of the sum of all of them.`;
+    context.say`The more numbers a vector has, the larger its dot products. So each score is divided by the square root
+      of that number: ${`√${d_k} = ${decimal(Math.sqrt(d_k), 2)}`}. The softmax then turns the scores into weights: all
+      positive, adding up to ${"1"}.`;
+    context.say`In ${parts.headName}, ${word(asking)} gives ${percent(weights[best])} of its attention to
+      ${wordAt(parts.keyTokens, best)}: the score ${decimal(scores[best])} becomes ${decimal(scaled[best])}, and
+      ${raised("e", decimal(scaled[best]))} is ${percent(weights[best])} of the sum over all tokens.`;
     if (parts.isMasked) {
-      context.say`Whatever comes after ${word(asking)} is hidden: its score is set to ${"−∞"}, and its share is exactly
-        ${"0"}. ${coloured("z", "Nothing")} of it can reach the result.`;
+      context.say`Tokens after ${word(asking)} are hidden: their scores are set to ${"−∞"} and their weights are exactly
+        ${"0"}, so that ${coloured("z", "nothing")} of them reaches the result.`;
     }
     parts.sayPositions(context);
     draw(context, parts, {scores, scaled, weights});
@@ -61,7 +61,7 @@ function draw(context, parts, {scores, scaled, weights}) {
     (token, key) => `${token}: ${decimal(scores[key])}, ${decimal(scaled[key])}, ${decimal(weights[key], DIGITS)}`,
   );
   picture.describe(
-    `Score, score divided by the root of ${d_k}, softmax, for each token. ${said.slice(0, 40).join("; ")}.`,
+    `For each token: score, score divided by the root of ${d_k}, softmax. ${said.slice(0, 40).join("; ")}.`,
   );
   const shares = addsUp(weights, 1, DIGITS);
   const {bias} = parts.positions;
@@ -88,7 +88,7 @@ function draw(context, parts, {scores, scaled, weights}) {
 }
 
 /**
- * What the tooltip says of a cell.
+ * The tooltip of a cell.
  * @param {AttentionParts} parts
  * @param {{scores: Float32Array, scaled: Float32Array, weights: Float32Array}} numbers
  * @param {number} step
@@ -104,13 +104,13 @@ function tellStep(parts, {scores, scaled, weights}, step, key) {
     const added = bias === undefined ? "" : ` ${bias < 0 ? "−" : "+"} ${decimal(Math.abs(bias), 4)}`;
     return [`${token}: ${decimal(scores[key], 4)} ÷ ${decimal(root, 4)}${added}`, precise(scaled[key])];
   }
-  if (scaled[key] === -Infinity) return [`share of ${token}`, "e^−∞ = 0"];
+  if (scaled[key] === -Infinity) return [`weight of ${token}`, "e^−∞ = 0"];
   let sum = 0;
   for (const value of scaled) sum += Math.exp(value);
   const power = Math.exp(scaled[key]);
   return [
-    `share of ${token}: ${precise(weights[key])}`,
-    `e^${decimal(scaled[key])} = ${precise4(power)}, of ${precise4(sum)} in all`,
+    `weight of ${token}: ${precise(weights[key])}`,
+    `e^${decimal(scaled[key])} = ${precise4(power)}, of ${precise4(sum)} in total`,
   ];
 }
 
@@ -185,7 +185,7 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
 }
 
 /**
- * One line for each token, where columns would not fit.
+ * One line for each token, if columns do not fit.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {Step[]} steps

@@ -15,7 +15,7 @@ import {bareStrip} from "./wrapped_vector.js";
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
  * @typedef {{name: string, weight: number | null, values: ArrayLike<number>, source?: ArrayLike<number>}} Term
- *   one line of the sum: values are what it adds to z; source: the v that it was made of
+ *   one row of the sum: values are what it adds to z; source: the v it comes from
  */
 
 const DIGITS = 3;
@@ -33,19 +33,19 @@ export const weightedValuesView = {
     const asking = parts.queryTokens[parts.token];
     const weights = parts.array("weights").row(parts.head, parts.token);
     const best = strongest(weights);
-    context.say`Now every token’s ${coloured("v", "value")} is multiplied by its share of attention: what matters little is
-      drowned out, ${wordAt(parts.keyTokens, best)} with ${percent(weights[best])} is kept most. The sum of all of them is
-      ${coloured("z", "z")}, what ${parts.headName} has to say about ${word(asking)}.`;
-    context.say`Every column below adds up, to the last digit shown (the terms are rounded so that they do; point at one
-      for the exact number).`;
+    context.say`Each token’s ${coloured("v", "value")} is multiplied by its attention weight. Tokens that matter little
+      almost vanish; ${wordAt(parts.keyTokens, best)}, with ${percent(weights[best])}, counts most. The sum is
+      ${coloured("z", "z")}: what ${parts.headName} has to say about ${word(asking)}.`;
+    context.say`Each column below adds up to the last digit shown. The terms are rounded to make that work; point at one
+      for the exact number.`;
     parts.sayPositions(context);
-    if (parts.isOff) context.say`This head is switched off: its sum is multiplied by ${"0"} before it goes on.`;
+    if (parts.isOff) context.say`This head is switched off: its sum is multiplied by ${"0"}.`;
     draw(context, parts, weights);
   },
 };
 
 /**
- * The lines of the sum, in the sentence's order; in long sentences the smaller ones together.
+ * The rows of the sum, in the sentence's order; in long sentences the smaller ones are added together.
  * @param {AttentionParts} parts
  * @param {Float32Array} weights
  * @returns {Term[]}
@@ -74,7 +74,7 @@ export function termsOf(parts, weights) {
 }
 
 /**
- * The sum before a switch: z itself, or what it would have been.
+ * The sum before a switched-off head sets it to zero: z itself, if the head is on.
  * @param {AttentionParts} parts
  * @param {Term[]} terms
  */
@@ -109,8 +109,8 @@ function draw(context, parts, weights) {
 
   if (inNumbers.count < d_k) context.controls(inNumbers.picker);
   const top = 34;
-  label(picture, {x: weightLeft + 50, y: 22, text: "share", size: 13, bold: true, anchor: "end"});
-  if (isWide) label(picture, {x: left, y: 22, text: "share × v, all numbers", size: 13, bold: true, meaning: "v"});
+  label(picture, {x: weightLeft + 50, y: 22, text: "weight", size: 13, bold: true, anchor: "end"});
+  if (isWide) label(picture, {x: left, y: 22, text: "weight × v, all numbers", size: 13, bold: true, meaning: "v"});
   for (let column = 0; column < inNumbers.count; column++) {
     const x = numberLeft + (column + 1) * cellWidth - 8;
     label(picture, {
@@ -153,7 +153,7 @@ function draw(context, parts, weights) {
         cellHeight: ROW - 6,
         largest,
         meaning: "v",
-        name: "share × v",
+        name: "weight × v",
       });
     }
     const band = {x: numberLeft, y: y + 2, width: inNumbers.count * cellWidth, height: ROW - 4};
@@ -185,6 +185,7 @@ function draw(context, parts, weights) {
     largest,
     isWide,
   });
+  const last = inNumbers.first + inNumbers.count - 1;
   readable(picture, {
     x: numberLeft,
     y: top,
@@ -192,13 +193,13 @@ function draw(context, parts, weights) {
     columns: inNumbers.count,
     cellWidth,
     cellHeight: ROW,
-    label: `share times v for ${terms.length} lines, numbers ${inNumbers.first} to ${inNumbers.first + inNumbers.count - 1}`,
+    label: `weight times v in ${terms.length} rows, numbers ${inNumbers.first} to ${last}`,
     describe: (row, column) => tellTerm(terms[row], inNumbers.first + column),
     key: "weighted-values",
   });
   const said = terms.map((term) => `${term.name} ${term.weight === null ? "" : percent(term.weight)}`);
   picture.describe(
-    `z of “${asking}” is the sum of values weighted by ${said.join(", ")}; it begins ` +
+    `z of “${asking}” is the sum of values weighted by ${said.join(", ")}; it begins with ` +
       `${Array.from(z.slice(0, 4), (value) => decimal(value, DIGITS)).join(", ")}.`,
   );
 }
@@ -244,7 +245,7 @@ function columnsShown(context, d_k, fit) {
 }
 
 /**
- * A share as a number on its own shade.
+ * A weight as a number on its own shade.
  * @param {ViewContext} context
  * @param {number} head
  * @param {{x: number, y: number, share: number, text: string}} given
@@ -266,7 +267,7 @@ function shareMark(context, head, {x, y, share, text}) {
 }
 
 /**
- * z below the line, and what a switch makes of it.
+ * z below the line, and zero below that if the head is switched off.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {{y: number, z: ArrayLike<number>, left: number, nameWidth: number, stripWidth: number, numberLeft: number,
@@ -280,7 +281,7 @@ function drawSum(
   const picture = context.picture("");
   /** @type {{name: string, values: ArrayLike<number>}[]} */
   const rows = [{name: parts.isOff ? "sum" : "z", values: z}];
-  if (parts.isOff) rows.push({name: "z = 0 ×", values: parts.array("z").row(parts.head, parts.token)});
+  if (parts.isOff) rows.push({name: "z = 0", values: parts.array("z").row(parts.head, parts.token)});
   const {soft, ink} = shades("z", picture.theme);
   rows.forEach(({name, values}, row) => {
     const top = y + row * (ROW + 4);

@@ -31,17 +31,17 @@ export const matricesView = {
     const {queryTokens, keyTokens, token} = parts;
     const weights = parts.array("weights").row(parts.head, token);
     const best = strongest(weights);
-    context.say`A computer does not go token by token. The ${queryTokens.length} tokens are stacked into one matrix
-      ${coloured("x", "X")} with a row for each (${word(queryTokens[token])} is row ${token}), and one multiplication makes all
-      queries at once: ${`${queryTokens.length} × ${d_model}`} times ${`${d_model} × ${d_k}`} gives
+    context.say`In practice the model does not go token by token. It stacks the ${queryTokens.length} tokens into one
+      matrix ${coloured("x", "X")}, one row each (${word(queryTokens[token])} is row ${token}), and a single
+      multiplication gives all queries: ${`${queryTokens.length} × ${d_model}`} times ${`${d_model} × ${d_k}`} is
       ${`${queryTokens.length} × ${d_k}`}.`;
-    context.say`Queries times transposed keys (${raised("QK", "T")}) gives a score for every pair of tokens, divided by
-      ${decimal(Math.sqrt(d_k))} and put through the softmax row by row. In ${parts.headName}, row
-      ${word(queryTokens[token])}, the largest share is ${percent(weights[best])}, for ${wordAt(keyTokens, best)}. These shares
+    context.say`Queries times transposed keys (${raised("QK", "T")}) give a score for each pair of tokens. The scores
+      are divided by ${decimal(Math.sqrt(d_k))} and go through the softmax row by row. In ${parts.headName}, the largest
+      weight of ${word(queryTokens[token])} is ${percent(weights[best])}, for ${wordAt(keyTokens, best)}. The weights
       times ${coloured("v", "V")} are ${coloured("z", "Z")}.`;
     if (parts.isCross) {
-      context.say`Keys and values are made of the encoder’s output, which has ${keyTokens.length} rows, one for each source
-        token.`;
+      context.say`Keys and values come from the encoder’s output, which has one row for each of the ${keyTokens.length}
+        source tokens.`;
     }
     parts.sayPositions(context);
     draw(context, parts);
@@ -59,7 +59,7 @@ function draw(context, parts) {
   const {d_k, d_model} = context.trace.config;
   const row = rowHeight(Math.max(queryTokens.length, keyTokens.length));
   let y = 0;
-  const hasNames = room >= 600 && row >= 9; // the tokens beside their rows, where there is place
+  const hasNames = room >= 600 && row >= 9; // the tokens beside their rows, if there is room
   const left = hasNames ? NAMES : 0;
   for (const letter of /** @type {Letter[]} */ (["q", "k", "v"])) {
     const pieces = projectionPieces(context, parts, letter, row, hasNames);
@@ -70,7 +70,7 @@ function draw(context, parts) {
   equation(picture, {x: 0, y, pieces: attentionPieces(context, parts), room});
   picture.describe(
     `X, ${queryTokens.length} by ${d_model}, times W^Q, W^K and W^V gives Q, K and V with ${d_k} columns. ` +
-      `Q times K transposed gives ${queryTokens.length} by ${keyTokens.length} scores; their softmax times V gives Z.`,
+      `Q times K transposed gives ${queryTokens.length} by ${keyTokens.length} scores. Their softmax times V gives Z.`,
   );
 }
 

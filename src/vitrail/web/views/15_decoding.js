@@ -1,9 +1,9 @@
-// Row 15, decoding, time step by time step: what is fed in, what each decoder looks at in the source, what comes out.
+// Row 15, decoding, time step by time step: what is fed in, what each decoder looks at in the source, the output.
 
 import {shades} from "../colour.js";
 import {element} from "../dom.js";
 import {count, percent} from "../numbers.js";
-import {word, wordAt} from "../context.js";
+import {plain, word, wordAt} from "../context.js";
 import {bars} from "../draw/bars.js";
 import {arrow, box, frame} from "../draw/frame.js";
 import {label} from "../draw/label.js";
@@ -22,7 +22,7 @@ import {layOutTokens, tokenLine} from "./token_line.js";
 
 const ROW = 20;
 const CANDIDATES = 3;
-const LEAST_SCALE = 0.2; // the share with the strongest colour, at least: attention spread evenly stays pale
+const LEAST_SCALE = 0.2; // the strongest colour is at least this weight, so that evenly spread attention stays pale
 
 /** @type {import("../views.js").View} */
 export const decodingView = {
@@ -57,7 +57,7 @@ export const decodingView = {
         key: "decoding-heads",
         title: "Heads",
         choices: [
-          {value: "mean", text: "their mean"},
+          {value: "mean", text: "mean"},
           {value: "each", text: "each"},
         ],
         current: each ? "each" : "mean",
@@ -80,16 +80,22 @@ function paint(context, step, each) {
   const top = layers - 1;
   const seen = meanWeights(context, top, step);
   const strongest = largestPlaces(seen, 1)[0];
-  context.say`The encoders have read ${trace.source.tokens.length} tokens once; the keys and values made from their
-    result wait for every decoder, at every step. Then the decoders write one word at a time, and each word is fed back
-    in at the bottom.`;
-  context.say`Step ${step + 1}: fed with ${word(input_tokens[step])} after ${step} earlier words, decoder ${top}
-    looks most at ${wordAt(trace.source.tokens, strongest)} (${percent(seen[strongest])} of its attention, the mean
-    of its heads), and out comes ${word(tokens[step])} with probability ${percent(probabilityOf(context, step))}.`;
+  context.say`The encoders read the ${trace.source.tokens.length} source tokens once. The keys and values made from
+    their output are available to every decoder at every step. The decoders then write one word at a time, and each word
+    is fed back in at the bottom.`;
+  context.say`Step ${step + 1}: given ${word(input_tokens[step])}${plain(wordsBefore(step))}, decoder ${top} looks
+    mostly at ${wordAt(trace.source.tokens, strongest)} (${percent(seen[strongest])} of its attention, averaged over its
+    heads). The output is ${word(tokens[step])}, with probability ${percent(probabilityOf(context, step))}.`;
   if (step === tokens.length - 1 && tokens[step] === "<eos>") {
-    context.say`${element("span", {}, "This symbol means the sentence is complete: the decoder stops.")}`;
+    context.say`${element("span", {}, "This symbol ends the sentence, so the decoder stops.")}`;
   }
   draw(context, step, each);
+}
+
+/** @param {number} step */
+function wordsBefore(step) {
+  if (step === 0) return "";
+  return step === 1 ? " and the word before it" : ` and the ${step} words before it`;
 }
 
 /**
@@ -101,7 +107,7 @@ function probabilityOf({trace}, step) {
 }
 
 /**
- * Where a decoder looks in the source, the mean of its heads.
+ * Where a decoder looks in the source, averaged over its heads.
  * @param {ViewContext} context
  * @param {number} layer
  * @param {number} step
@@ -176,14 +182,15 @@ function draw(context, step, each) {
   const seen = meanWeights(context, top, step);
   const looks = largestPlaces(seen, 3).map((key) => `${trace.source.tokens[key]} ${percent(seen[key])}`);
   picture.describe(
-    `Step ${step + 1} of ${trace.target.tokens.length}. Fed in: ${trace.target.input_tokens.slice(0, step + 1).join(" ")}. ` +
-      `Decoder ${top} looks at ${looks.join(", ")}. Out comes ${trace.target.tokens[step]}, ` +
+    `Step ${step + 1} of ${trace.target.tokens.length}. ` +
+      `Fed in: ${trace.target.input_tokens.slice(0, step + 1).join(" ")}. ` +
+      `Decoder ${top} looks at ${looks.join(", ")}. The output is ${trace.target.tokens[step]}, ` +
       `with probability ${percent(probabilityOf(context, step))}.`,
   );
 }
 
 /**
- * The words so far, and the candidates for the new one.
+ * The words so far, and the candidates for the next one.
  * @param {ViewContext} context
  * @param {number} step
  * @param {Geometry} g
@@ -192,7 +199,7 @@ function drawOutput(context, step, g) {
   const {trace, theme} = context;
   const picture = context.picture("");
   const {ids, tokens} = trace.target;
-  // Room for the whole sentence from the beginning, so that nothing jumps while it grows.
+  // Room for the whole sentence from the start, so that nothing jumps as it grows.
   const whole = layOutTokens(picture, tokens, g.width).height;
   const said = tokenLine(picture, {
     x: g.left,
@@ -244,7 +251,7 @@ function drawOutput(context, step, g) {
 }
 
 /**
- * The decoders, the last one on top, each with what it looks at.
+ * The decoders, the last one on top, each with where it looks.
  * @param {ViewContext} context
  * @param {number} step
  * @param {Geometry} g
@@ -303,7 +310,7 @@ function drawDecoders(context, step, g, y) {
       colour: shades("decoder", theme).strong,
       name: `Decoder ${layer}, encoder-decoder attention`,
       describe: (row, column) => [
-        `decoder ${layer}, ${g.rows > 1 ? `head ${row}${sharedWith(context, row)}` : "mean of its heads"} → “${source[column]}”`,
+        `decoder ${layer}, ${whichHead(context, row, g.rows > 1)} → “${source[column]}”`,
         percent(g.rows > 1 ? weights.at(row, step, column) : mean[column]),
       ],
       meaning: "decoder",
@@ -323,7 +330,7 @@ function drawDecoders(context, step, g, y) {
 }
 
 /**
- * All shares of attention that a step shows.
+ * All attention weights that a step shows.
  * @param {ViewContext} context
  * @param {number} step
  * @param {boolean} each
@@ -340,14 +347,16 @@ function everyShare(context, step, each) {
 /**
  * @param {ViewContext} context
  * @param {number} head
+ * @param {boolean} each
  */
-function sharedWith({trace}, head) {
+function whichHead({trace}, head, each) {
+  if (!each) return "mean of its heads";
   const {heads, kv_heads} = trace.config;
-  return kv_heads === heads ? "" : `, with kv head ${trace.kvHead(head)}`;
+  return kv_heads === heads ? `head ${head}` : `head ${head}, with kv head ${trace.kvHead(head)}`;
 }
 
 /**
- * What was read; of a long sentence its beginning and its end.
+ * The source tokens; of a long sentence, its beginning and its end.
  * @param {string[]} tokens
  */
 function someTokens(tokens) {
@@ -356,7 +365,7 @@ function someTokens(tokens) {
 }
 
 /**
- * The encoders at the left; their keys and values go to every decoder.
+ * The encoders on the left; their keys and values go to every decoder.
  * @param {ViewContext} context
  * @param {Box & {layerMiddle: (layer: number) => number}} decoders
  * @param {number} bottom
@@ -420,7 +429,7 @@ function drawEncodersBeside(context, decoders, bottom) {
 }
 
 /**
- * On a phone: the encoders below, and the way of their keys and values along the left edge.
+ * On a phone: the encoders below, and the path of their keys and values along the left edge.
  * @param {ViewContext} context
  * @param {Geometry} g
  * @param {Box & {layerMiddle: (layer: number) => number}} decoders
@@ -474,6 +483,7 @@ function drawKeysAndValues(context, layer, x, middle) {
   const {trace} = context;
   const picture = context.picture("");
   const {kv_heads, d_k} = trace.config;
+  const size = `${kv_heads} × ${trace.source.tokens.length} × ${d_k}`;
   for (const [index, letter] of /** @type {const} */ (["k", "v"]).entries()) {
     box(picture, {
       x: x + index * 50,
@@ -484,7 +494,7 @@ function drawKeysAndValues(context, layer, x, middle) {
       meaning: letter,
       size: 15,
       onpick: () => context.go("query-key-value", {stack: "decoder", layer, sublayer: "cross_attention"}),
-      spoken: `${letter === "k" ? "keys" : "values"} of decoder ${layer}: ${kv_heads} × ${trace.source.tokens.length} × ${d_k} numbers`,
+      spoken: `${letter === "k" ? "keys" : "values"} of decoder ${layer}: ${size} numbers`,
       key: `decoding-${letter}-${layer}`,
     });
   }

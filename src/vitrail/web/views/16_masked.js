@@ -20,7 +20,7 @@ import {pickerRow} from "../shell/pickers.js";
  */
 
 const MOST_WRITTEN = 16; // longer sentences have cells too small for numbers
-const LONG = 40; // tokens; beyond, cells are too small for names
+const LONG = 40; // tokens; beyond this, cells are too small for names
 
 /** @type {import("../views.js").View} */
 export const maskedView = {
@@ -44,21 +44,26 @@ export const maskedView = {
     const {step, head} = state;
     const hidden = tokens.length - 1 - step;
     const weights = trace.array(`${name}.weights`);
-    context.say`When a decoder chooses a word, the words after it do not exist yet. So at step ${step + 1}, with
-      ${word(tokens[step])} fed in, ${plain(later(hidden))}: before the softmax their scores
-      are set to ${"−∞"}, and after it they weigh exactly ${"0"}.`;
+    context.say`When a decoder chooses a word, the words after it do not exist yet, so it must not see them: before the
+      softmax their scores are set to ${"−∞"}, and after it their weights are exactly ${"0"}. At step ${step + 1}, with
+      ${word(tokens[step])} as the newest input, ${plain(later(hidden))}.`;
     const own = weights.at(head, step, step);
-    context.say`Nothing is lost by it: the weights of the ${step + 1} visible
-      ${plain(step ? "positions" : "position")} still sum to 1. In decoder ${layer}, head ${head}${plain(sharing(context))} gives ${word(tokens[step])} itself
-      ${percent(own)}${plain(step ? "" : ": at the first step there is nothing else to look at")}.`;
+    const which = `head ${head}${sharing(context)}`;
+    if (step === 0) {
+      context.say`At the first step there is nothing else to look at: in decoder ${layer}, ${which} gives
+        ${word(tokens[step])} itself ${percent(own)}.`;
+    } else {
+      context.say`The weights of the ${step + 1} visible positions still add up to 1. In decoder ${layer}, ${which}
+        gives ${word(tokens[step])} itself ${percent(own)}.`;
+    }
     draw(context, name);
   },
 };
 
 /** @param {number} hidden */
 function later(hidden) {
-  if (hidden === 0) return "no position is hidden any more; at the others";
-  return hidden === 1 ? "the one later position is hidden" : `the ${hidden} later positions are hidden`;
+  if (hidden === 0) return "nothing is left to hide";
+  return hidden === 1 ? "one later position is hidden" : `${hidden} later positions are hidden`;
 }
 
 /** @param {ViewContext} context */
@@ -93,8 +98,8 @@ function draw(context, name) {
   drawSoftmax(picture, before, isBeside ? gap : null);
   drawRow(context, name, after.y + after.height + 34);
   picture.describe(
-    `${tokens.length} by ${tokens.length} scores of head ${head}; everything right of the diagonal is −∞ before the softmax ` +
-      `and 0 after it. “${tokens[step]}” weighs ${tokens
+    `${tokens.length} by ${tokens.length} scores of head ${head}. Everything right of the diagonal is −∞ before the ` +
+      `softmax and 0 after it. The weights of “${tokens[step]}”: ${tokens
         .slice(0, step + 1)
         .map((token, key) => `“${token}” ${decimal(weights.at(head, step, key), 3)}`)
         .join(", ")}.`,
@@ -169,7 +174,7 @@ function drawRow(context, name, y) {
   const unmasked = (/** @type {number} */ key) => scores[key] / root + (bias ? bias.of(trace, head, step, key) : 0);
   const shown = keysToShow(weights, isLong ? 14 : tokens.length, step);
   const some = (/** @type {ArrayLike<number>} */ row) => shown.map((key) => row[key]);
-  const which = isLong ? `, where it weighs most: ${shown.length} of ${tokens.length}` : "";
+  const which = isLong ? `, its ${shown.length} largest weights of ${tokens.length}` : "";
   label(picture, {x: 0, y, text: `the row of “${tokens[step]}”${which}`, bold: true});
   numberTable(picture, {
     x: 0,
@@ -246,7 +251,7 @@ function drawMatrix(context, values, {x, y, above, cells, digits, isAfter}) {
 }
 
 /**
- * The stairs between what is seen and what is hidden: not by colour alone.
+ * The staircase between visible and hidden cells, so that colour is not the only sign.
  * @param {Picture} picture
  * @param {Box} box
  * @param {number} tokens
@@ -262,7 +267,7 @@ function drawStairs(picture, box, tokens) {
 }
 
 /**
- * One large number for all hidden cells, where they are too small to hold theirs.
+ * One large number for all hidden cells, if they are too small to hold their own.
  * @param {Picture} picture
  * @param {Box} box
  * @param {string} text

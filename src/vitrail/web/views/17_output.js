@@ -1,4 +1,4 @@
-// Row 17, linear and softmax: the decoder's output becomes one number for every word, and one word is chosen.
+// Row 17, linear and softmax: the decoder's output becomes one number per word, and one word is chosen.
 
 import {softmax} from "../arithmetic.js";
 import {shades} from "../colour.js";
@@ -76,26 +76,27 @@ function paint(context, temperature, top) {
   const [best] = largestPlaces(logits, 1);
   const chosen = target.ids[step];
   const size = trace.config.d_model;
-  context.say`The top decoder's ${size} numbers at step ${step + 1} are multiplied with a matrix of ${size} ×
-    ${count(vocabulary.length)} numbers: one score, a logit, for every word the model knows. The softmax turns logits
-    into probabilities, and ${word(vocabulary[best])} has the largest: ${percent(Math.exp(trace.array("log_probs").at(step, best)))}.`;
+  const largest = Math.exp(trace.array("log_probs").at(step, best));
+  context.say`The top decoder's ${size} numbers at step ${step + 1} are multiplied by a matrix of ${size} ×
+    ${count(vocabulary.length)} numbers. This gives one score, a logit, for every word the model knows. The softmax
+    turns the logits into probabilities; ${word(vocabulary[best])} gets the largest, ${percent(largest)}.`;
   sayChoice(context, best, chosen);
   if (!trace.has("logits")) {
-    context.say`To keep the file small the logits are not in it. The log-probabilities stand in their place: they are the
-      logits less one number, the same for all words, so that they give the same probabilities at any temperature.`;
+    context.say`The logits are not in this file, to keep it small. The log-probabilities stand in for them: they are the
+      logits minus a constant, so they give the same probabilities at any temperature.`;
   }
   if (temperature === 1) {
-    context.say`The temperature divides the logits before the softmax. Move it: small makes the first word still surer,
-      large makes all words alike. Their order stays the same.`;
+    context.say`The temperature divides the logits before the softmax. Move the slider: a low temperature makes the top
+      word even more likely, a high one makes all words more alike. Their order stays the same.`;
   } else {
-    context.say`At temperature ${temperature.toFixed(2)} the logits are divided by ${temperature.toFixed(2)} first, and
-      ${word(vocabulary[best])} gets ${percent(chances[best])}. The thin marks show where the bars are at temperature 1.`;
+    context.say`At temperature ${temperature.toFixed(2)} the logits are first divided by ${temperature.toFixed(2)}, and
+      ${word(vocabulary[best])} gets ${percent(chances[best])}. The thin marks show the bars at temperature 1.`;
   }
   draw(context, chances, temperature, top);
 }
 
 /**
- * The logits; or, where they were left out, the log-probabilities, which are the same but for a shift.
+ * The logits; if they were left out, the log-probabilities, which differ only by a constant.
  * @param {import("../trace.js").Trace} trace
  */
 function scoresOf(trace) {
@@ -103,7 +104,7 @@ function scoresOf(trace) {
 }
 
 /**
- * Which word was taken, and by whom.
+ * Why the word is not the most probable one.
  * @param {ViewContext} context
  * @param {number} best
  * @param {number} chosen
@@ -112,13 +113,13 @@ function sayChoice(context, best, chosen) {
   const {trace, state} = context;
   if (chosen === best) return;
   const searched = trace.search.steps[state.step];
-  // Where the beginning is forced, each hypothesis has just one way to go on.
+  // While the beginning is forced, each hypothesis has exactly one continuation.
   const forced = Boolean(trace.whatIf.prefix && searched && searched.candidates.length <= searched.live.length);
   const reason = forced
-    ? "the beginning was forced"
+    ? "the beginning was given"
     : trace.search.kind === "sample"
-      ? "it was drawn by lot"
-      : "the search kept it because the whole sentence is better with it, or may not write the other";
+      ? "it was sampled"
+      : "the whole sentence scores better with it, or the other word is not allowed";
   context.say`The translation has ${word(trace.vocabulary[chosen])} here, although another word is more probable:
     ${plain(reason)}.`;
 }
@@ -207,7 +208,7 @@ function draw(context, chances, temperature, top) {
     current: best,
     key: "output-log-probs",
   });
-  operation(third, trace.search.kind === "sample" ? "draw one by lot" : "argmax");
+  operation(third, trace.search.kind === "sample" ? "sample" : "argmax");
   const rows = drawChances(context, {y, width, chances, logits, logProbs, top, isBent: temperature !== 1});
   const chosen = target.ids[step];
   label(picture, {x: 0, y: rows + 34, text: "the word", size: 15, quiet: true});
@@ -220,7 +221,7 @@ function draw(context, chances, temperature, top) {
 }
 
 /**
- * The most probable words, and all others as one bar. Gives the lower edge.
+ * The most probable words, and one bar for all others. Gives the lower edge.
  * @param {ViewContext} context
  * @param {{
  *   y: number, width: number, chances: Float64Array, logits: Float32Array, logProbs: Float32Array, top: number,

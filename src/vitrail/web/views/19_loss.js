@@ -1,4 +1,4 @@
-// Row 19, the loss: the model's distribution beside the one it is asked for, and their difference, which is the gradient.
+// Row 19, the loss: the model's distribution beside the target, and their difference, which is the gradient.
 
 import {shades, valueColour} from "../colour.js";
 import {element, shape} from "../dom.js";
@@ -74,7 +74,7 @@ export const lossView = {
 };
 
 /**
- * Whose distribution is shown: "reference", "own" (the model's translation stands in), or "probe0", "probe1" …
+ * Which translation counts as correct: "reference", "own" (the model's), or "probe0", "probe1" …
  * @param {ViewContext} context
  * @param {number} probes
  */
@@ -128,10 +128,10 @@ function askForReference(context) {
       element(
         "p",
         {class: "needs-studio"},
-        "To compare with a translation by a person, give ",
-        element("code", {}, "vitrail explain"),
-        " one with ",
+        "To compare with a human translation, pass ",
         element("code", {}, "--reference"),
+        " to ",
+        element("code", {}, "vitrail explain"),
         ", or open this model with ",
         element("code", {}, "vitrail studio"),
         ".",
@@ -145,7 +145,7 @@ function askForReference(context) {
     name: "reference",
     value: request.reference,
     maxlength: 2000,
-    placeholder: "the right translation, by a person",
+    placeholder: "a correct translation",
     "aria-label": "Reference translation",
     "data-key": "loss-reference",
   });
@@ -183,17 +183,17 @@ function paint(context, forced, position, which) {
     rest: forced.rest(position),
   });
   const p = Math.exp(forced.logProb(position, right) ?? -Infinity);
-  context.say`At position ${position + 1} the right word is ${word(forced.tokens[position])}. The model, fed with the right
-    words before it, gives it ${percent(p)}; it is asked for ${percent(result.terms[shown.indexOf(right)].q)}${plain(
-      forced.smoothing
-        ? ` (label smoothing shares ${percent(forced.smoothing)} among all ${count(forced.vocabulary)} words)`
-        : "",
-    )}.`;
-  context.say`The difference, model minus target, is the gradient: training pulls the logit of each word with a positive
-    difference down and pushes one with a negative difference up. The loss at this position, the cross-entropy, is
+  const {q} = result.terms[shown.indexOf(right)];
+  const smoothing = forced.smoothing
+    ? ` (label smoothing spreads ${percent(forced.smoothing)} over all ${count(forced.vocabulary)} words)`
+    : "";
+  context.say`At position ${position + 1} the correct word is ${word(forced.tokens[position])}. Given the correct words
+    before it, the model assigns it ${percent(p)}; the target is ${percent(q)}${plain(smoothing)}.`;
+  context.say`The difference, model minus target, is the gradient: training lowers the logits of words with a positive
+    difference and raises those with a negative one. The loss at this position, the cross-entropy, is
     ${plain(result.isLeast ? "at least " : "")}${decimal(result.all.crossEntropy, DIGITS)}.`;
   if (which === "own") {
-    context.say`There is no reference translation here, so the model's own translation stands in for the right one.`;
+    context.say`There is no reference translation, so the model's own translation stands in for the correct one.`;
   }
   draw(context, forced, position, shown, result);
   if (result.isLeast) {
@@ -201,15 +201,15 @@ function paint(context, forced, position, which) {
       element(
         "p",
         {class: "needs-studio"},
-        "Training kept only the most probable words one by one. For the others their sum is known, so the cross-entropy " +
-          "is given as if they shared it evenly, which is the least it can be.",
+        "Training recorded the most probable words one by one and only the total of the others. The cross-entropy " +
+          "assumes that the others share that total evenly, which gives the smallest possible value.",
       ),
     );
   }
 }
 
 /**
- * The right word, the model's best, and the handful of row 18.
+ * The correct word, the model's best words, and the words chosen in row 18.
  * @param {ViewContext} context
  * @param {Forced} forced
  * @param {number} position
@@ -237,7 +237,7 @@ function draw(context, forced, position, shown, result) {
   const width = Math.max(600, Math.min(room, 900));
   const panel = (width - nameWidth - 12) / 4;
   const bar = panel - 70;
-  // Rounded so that each column adds up to what stands below it.
+  // Rounded so that each column adds up to the sum below it.
   const p = addsUp(
     terms.map((term) => term.p),
     1,
@@ -348,7 +348,7 @@ function draw(context, forced, position, shown, result) {
   });
   drawNumbers(context, bottom + 48, result, costs);
   picture.describe(
-    `Right word “${trace.vocabulary[right]}”. ${names
+    `Correct word “${trace.vocabulary[right]}”. ${names
       .map((name, index) => `${name}: model ${decimal(p[index], DIGITS)}, target ${decimal(q[index], DIGITS)}`)
       .join("; ")}. Cross-entropy ${decimal(result.all.crossEntropy, DIGITS)}.`,
   );

@@ -1,4 +1,4 @@
-// Row 20, untrained and trained: what the model is asked for at every position, and what it puts out as it learns.
+// Row 20, untrained and trained: the target at every position, and what the model predicts as it learns.
 
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
@@ -21,7 +21,7 @@ import {repaint, slider, wantsStillness} from "./live.js";
  */
 
 const MOST_COLUMNS = 24;
-const LONG = 60; // positions; beyond, the rows are low and their numbers are read by pointing at them
+const LONG = 60; // positions; beyond this, rows are low and their numbers are read by pointing at them
 const SEEN = {training: "seen in training", "held out": "held out: never seen in training"};
 
 /** @type {import("../views.js").View} */
@@ -94,7 +94,7 @@ function badge(seen) {
 }
 
 /**
- * No probes: what is known is the model as it is now.
+ * Without probes only the trained model is known.
  * @param {ViewContext} context
  */
 function renderWithoutProbes(context) {
@@ -102,13 +102,13 @@ function renderWithoutProbes(context) {
   const reference = forcedReference(trace);
   const forced = reference ?? forcedTranslation(trace);
   const text = trace.reference?.text ?? trace.target.text;
-  context.say`Here is what the model is asked for at each of the ${forced.length} positions of ${quoted(text)}, and what it
-    puts out there now that it is trained. On average it gives the right word ${percent(Math.exp(-forced.loss()))}.`;
-  context.say`How it came to that was not recorded with this model. ${plain(
-    "A model that is trained with probes (the setting probes in [train], on by default) keeps it, and there is a slider here.",
+  context.say`Here are the target at each of the ${forced.length} positions of ${quoted(text)} and the prediction of the
+    trained model. On (geometric) average it gives the correct word ${percent(Math.exp(-forced.loss()))}.`;
+  context.say`How the model got there was not recorded. ${plain(
+    "If a model is trained with probes (the setting probes in [train], on by default), this view has a slider.",
   )}`;
   if (!reference) {
-    context.say`There is no reference translation either, so the model's own stands in for the right one.`;
+    context.say`There is no reference translation either, so the model's own stands in for the correct one.`;
   }
   context.controls(badge(trace.seen));
   drawMatrices(context, forced, "the model now", 0);
@@ -126,18 +126,18 @@ function paint(context, sentence, records, current, show) {
   const last = records[records.length - 1];
   const [then, now] = [percent(Math.exp(-forced.loss())), percent(Math.exp(-last.forced.loss()))];
   if (current === records.length - 1) {
-    context.say`After ${count(step)} steps of training the model gives the right words of
-      ${`“${sentence.reference || translation}”`} ${now} each, on (geometric) average. The grey table is what it is asked
-      for, one row for each position; the pink one is what it puts out.`;
+    context.say`After ${count(step)} steps of training, the model gives the correct words of
+      ${`“${sentence.reference || translation}”`} ${now} each, on (geometric) average. The grey table is the target, one
+      row per position; the pink one is the model's prediction.`;
   } else if (step === 0) {
-    context.say`Before training the model's numbers are chance. The grey table is what it is asked for, one row for each position
-      of ${`“${sentence.reference || translation}”`}; the pink one is what it puts out: the right words, framed, get ${then}
-      each. Move the slider and watch them light up.`;
+    context.say`Before training, the model's numbers are random. The grey table is the target, one row per position of
+      ${`“${sentence.reference || translation}”`}; the pink one is the model's prediction. The correct words, framed,
+      get ${then} each. Move the slider and watch them light up.`;
   } else {
-    context.say`After ${count(step)} of ${count(last.step)} steps the right words of
-      ${`“${sentence.reference || translation}”`} get ${then} each, on (geometric) average; at the end it will be ${now}.`;
+    context.say`After ${count(step)} of ${count(last.step)} steps, the correct words of
+      ${`“${sentence.reference || translation}”`} get ${then} each, on (geometric) average; at the end, ${now}.`;
   }
-  context.say`Asked to translate ${`“${sentence.source}”`} at this time, it writes ${`“${shorten(translation)}”`}.`;
+  context.say`At this point the model translates ${`“${sentence.source}”`} as ${`“${shorten(translation)}”`}.`;
   const bottom = drawMatrices(context, forced, step === 0 ? "untrained" : `after ${count(step)} steps`, 0);
   if (records.length > 1) drawCurve(context, records, current, bottom + 46, show);
 }
@@ -148,7 +148,7 @@ function shorten(text) {
 }
 
 /**
- * The columns: the words of the sentence, then the handful of row 18, as far as they are known.
+ * The columns: the words of the sentence, then those chosen in row 18, if their numbers were kept.
  * @param {ViewContext} context
  * @param {Forced} forced
  */
@@ -158,7 +158,7 @@ function columnsOf(context, forced) {
 }
 
 /**
- * Target and model, beside each other or one below the other. Gives the lower edge.
+ * Target and model, side by side or one below the other. Gives the lower edge.
  * @param {ViewContext} context
  * @param {Forced} forced
  * @param {string} title
@@ -166,7 +166,7 @@ function columnsOf(context, forced) {
  */
 function drawMatrices(context, forced, title, y) {
   const {trace, room, theme} = context;
-  const picture = context.picture("Target distributions and what the model puts out");
+  const picture = context.picture("Target distributions and the model's predictions");
   const columns = columnsOf(context, forced);
   const names = [...columns.map((id) => trace.vocabulary[id]), "others"];
   const rows = forced.tokens.slice(0, forced.length).map((token, index) => `${index + 1} ${token}`);
@@ -212,7 +212,7 @@ function drawMatrices(context, forced, title, y) {
     label(picture, {x: box.x, y: place.y + 16, text: name, bold: true, size: 15});
     return box;
   };
-  const first = one({x: 0, y}, "asked for", target, shades("neutral", theme).strong, "untrained-target");
+  const first = one({x: 0, y}, "target", target, shades("neutral", theme).strong, "untrained-target");
   const place = isBeside ? {x: first.x + first.width + 40, y} : {x: 0, y: first.y + first.height + 28};
   const second = one(place, title, model, shades("decoder", theme).strong, "untrained-model");
   picture.group({"pointer-events": "none"}, () => {

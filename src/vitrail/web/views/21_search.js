@@ -1,4 +1,4 @@
-// Row 21, greedy and beam search: every partial translation that was kept or given up, and why.
+// Row 21, greedy and beam search: every partial translation that was kept or dropped, and why.
 
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
@@ -20,15 +20,15 @@ const COLUMN = 124;
 const NODE = 98;
 const ROW = 46;
 const TOP = 34;
-const MOST_STEPS = 40; // beside each other; longer searches are shown in parts
+const MOST_STEPS = 40; // side by side; longer searches are shown in parts
 
 /** @type {Record<Fate, string>} */
 const FATES = {
   kept: "kept",
-  finished: "finished: set aside as a whole translation",
+  finished: "finished: set aside as a complete translation",
   pruned: "pruned",
   dropped: "not taken",
-  stopped: "stopped: the search was over",
+  stopped: "stopped: the search had ended",
 };
 
 /** @type {import("../views.js").View} */
@@ -66,45 +66,45 @@ function speak(context, columns) {
   const {search} = context.trace;
   const [best, second] = search.results;
   if (!best) {
-    context.say`The search left no translation behind.`;
+    context.say`The search returned no translation.`;
     return;
   }
   if (search.kind === "sample") {
-    context.say`Here words were drawn by lot, each with its probability, in ${search.results.length} independent
-      ${plain(search.results.length === 1 ? "draw" : "draws")}. Below each drawn word stand the most probable ones that
-      were not drawn.`;
+    context.say`This translation was sampled: each word was drawn at random, according to its probability, in
+      ${search.results.length} independent ${plain(search.results.length === 1 ? "draw" : "draws")}. Below each drawn
+      word are the most probable ones that were not drawn.`;
     return;
   }
   const way = wayTo(endOf(columns, 0));
   const worst = way.reduce((most, node) => Math.max(most, node.candidate.rank), 0);
   if (search.beam_size === 1) {
-    context.say`Greedy search: at every step only the most probable word is kept and all others are given up at once. It
-      wrote ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}.`;
+    context.say`Greedy search keeps only the most probable word at each step and drops all others at once. It wrote
+      ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}.`;
     return;
   }
-  context.say`Taking only the best word at each step can lead astray. So ${search.beam_size} partial translations are kept
-    at every step (beam_size) and ${search.top_beams} ${plain(search.top_beams === 1 ? "is" : "are")} returned at the end
-    (top_beams). A score is the sum of log-probabilities ${plain(penaltyWords(search))}.`;
-  context.say`The best, ${quoted(best.text)}, ends with ${decimal(best.score, 3)}${plain(
+  context.say`Always taking the best next word can miss the best sentence. So beam search keeps ${search.beam_size}
+    partial translations at each step (beam_size) and returns ${search.top_beams} at the end (top_beams). A score is the
+    sum of log-probabilities ${plain(penaltyWords(search))}.`;
+  context.say`The best is ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}${plain(
     second ? `, ${decimal(best.score - second.score, 3)} ahead of ${quoted(second.text)}` : "",
   )}. ${plain(
     isGreedy(way, search)
       ? "Each of its words was the best continuation, so greedy search would have found it too."
-      : `Greedy search would have missed it: not every one of its words was the best continuation${
-          worst ? `, and once it was only number ${worst + 1} of those kept` : ""
+      : `Greedy search would have missed it: not each of its words was the best continuation${
+          worst ? `, and at one step it was only number ${worst + 1}` : ""
         }.`,
   )}`;
 }
 
 /** @param {import("../trace.js").Search} search */
 function penaltyWords({penalty, alpha}) {
-  if (alpha === 0) return "with nothing done for long sentences (alpha 0)";
+  if (alpha === 0) return "without a length penalty (alpha 0)";
   if (penalty === "gnmt") return `divided by ((5 + length) / 6) to the power ${alpha} (GNMT's penalty)`;
   return alpha === 1 ? "divided by the length" : `divided by the length to the power ${alpha}`;
 }
 
 /**
- * Which of the steps are shown, where there are too many.
+ * Which steps are shown, if there are too many.
  * @param {ViewContext} context
  * @param {number} steps
  */
@@ -218,7 +218,7 @@ function drawResults(context, columns, chosen) {
   label(picture, {
     x: 0,
     y: 16,
-    text: search.kind === "sample" ? "the draws" : "whole translations, best first",
+    text: search.kind === "sample" ? "the draws" : "complete translations, best first",
     bold: true,
     size: 15,
   });
@@ -226,6 +226,7 @@ function drawResults(context, columns, chosen) {
   search.results.forEach((result, index) => {
     const y = 28 + index * 38;
     const end = endOf(columns, index);
+    const fate = result.returned ? "returned" : "not returned";
     const group = picture.group({}, () => {
       picture.add(
         shape("rect", {
@@ -241,7 +242,7 @@ function drawResults(context, columns, chosen) {
         }),
         {x: 0, y, width, height: 34},
       );
-      const note = `${result.returned ? "returned" : "not returned"}${result.finished ? "" : ", not finished"}`;
+      const note = `${fate}${result.finished ? "" : ", not finished"}`;
       const isWide = width > 560;
       label(picture, {
         x: 12,
@@ -263,7 +264,7 @@ function drawResults(context, columns, chosen) {
     });
     if (end) {
       pressable(picture, group, {
-        label: `${result.text}, score ${decimal(result.score, 3)}, ${result.returned ? "returned" : "not returned"}: show its way`,
+        label: `${result.text}, score ${decimal(result.score, 3)}, ${fate}: show its path`,
         onpick: () => context.setOption("node", `${end.step}.${end.row}`),
         key: `search-result-${index}`,
         current: end === chosen,
@@ -390,7 +391,7 @@ function describe({trace}, node) {
   if (candidate.margin !== null && candidate.margin !== undefined) {
     lines.push(`${precise(candidate.margin)} behind the last one kept`);
   }
-  if (candidate.chance !== undefined) lines.push(`chance to be drawn ${precise(candidate.chance)}`);
+  if (candidate.chance !== undefined) lines.push(`probability of being drawn ${precise(candidate.chance)}`);
   return lines;
 }
 

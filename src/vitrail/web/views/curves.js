@@ -1,4 +1,4 @@
-// Curves over the steps of training: axes, one line for each series, and numbers to read off it.
+// Curves over training steps: axes, a line for each series, and numbers to read off.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
@@ -17,7 +17,7 @@ import {readable} from "../draw/reading.js";
  * @param {{
  *   x: number, y: number, width: number, height: number, title: string, curves: Curve[], last: number,
  *   write: (value: number) => string, fromZero?: boolean}} given
- *   last: the step at the right end; fromZero: whether the axis begins at zero
+ *   last: the step at the right end; fromZero: whether the axis starts at zero
  */
 export function curveChart(picture, {x, y, width, height, title, curves, last, write, fromZero = false}) {
   const {least, most} = extent(curves.flatMap((curve) => curve.points.map((point) => point.value)));
@@ -87,7 +87,7 @@ export function curveChart(picture, {x, y, width, height, title, curves, last, w
 }
 
 /**
- * Numbers by pointer and keyboard: the chart in columns, each with what is nearest to its middle.
+ * Numbers by pointer and keyboard: the chart in columns, each with the points nearest to its middle.
  * @param {Picture} picture
  * @param {{
  *   area: import("../draw/picture.js").Box, curves: Curve[], last: number, write: (value: number) => string,

@@ -1,4 +1,4 @@
-// Pictures in a row with signs between them, as in X × W = Q; where the row is full, it goes on below.
+// Pictures in a row with signs between them, as in X × W = Q; a row that is full continues below.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
@@ -11,7 +11,7 @@ import {label} from "../draw/label.js";
  * @typedef {{
  *   width: number, height: number, draw: (x: number, y: number) => void, name?: string, raised?: string,
  *   note?: string, meaning?: Meaning, sign?: string}} Piece
- *   name, raised: what stands above it ("W", "Q"); note: below it (its shape); sign: what stands before it
+ *   name, raised: above it ("W", "Q"); note: below it (its shape); sign: before it
  */
 
 const CAPTION = 26;
@@ -103,7 +103,7 @@ function pieceName(picture, {name = "", raised = "", meaning}, middle, y) {
 }
 
 /**
- * A place for numbers that the file does not hold.
+ * A placeholder for numbers that the file does not contain.
  * @param {Picture} picture
  * @param {Box & {meaning?: Meaning, text?: string}} given
  */

@@ -1,4 +1,4 @@
-// The matrices of one head, and of all of them together.
+// The matrices of one head, and of all heads together.
 
 import {precise} from "../numbers.js";
 import {matrix} from "../draw/matrix.js";
@@ -44,7 +44,7 @@ export function headMatrix(context, parts, {name, array, head, tokens, meaning, 
 }
 
 /**
- * A number below the line.
+ * A number as a subscript.
  * @param {number} number
  */
 export function subscript(number) {
@@ -52,7 +52,7 @@ export function subscript(number) {
 }
 
 /**
- * What the joined heads and W^O gave.
+ * The heads side by side, times W^O.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {{x: number, y: number, width: number, row: number}} given

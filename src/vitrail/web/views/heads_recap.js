@@ -1,4 +1,4 @@
-// Multi-head attention on one screen: the sentence, X, each head's matrices, Q, K, V and Z, W^O and what comes out.
+// Multi-head attention on one screen: the sentence, X, each head's matrices, Q, K, V and Z, W^O and the output.
 
 import {shape} from "../dom.js";
 import {headColour} from "../colour.js";
@@ -27,7 +27,7 @@ export function drawRecap(context, parts) {
   const {heads, d_k} = context.trace.config;
   const tokens = parts.queryTokens;
   const room = Math.max(context.room, 760);
-  const unit = (room - 92 - 5 * 28) / 10.2; // what the matrices of a head are wide, all else follows
+  const unit = (room - 92 - 5 * 28) / 10.2; // the width of a head's matrices, from which the rest follows
   const headHeight = heads > 8 ? 44 : heads > 4 ? 62 : 88;
   const tops = Array.from({length: heads}, (_, head) => 48 + head * (headHeight + 16));
   const bottom = 48 + heads * (headHeight + 16);
@@ -60,13 +60,13 @@ export function drawRecap(context, parts) {
   );
   recapOutput(context, parts, {x: columns.wo, unit, middle, tops, size});
   picture.describe(
-    `${tokens.length} tokens as X, ${heads} heads with their W^Q, W^K and W^V, the Q, K and V they make, the ${heads} Z of ` +
-      `${d_k} columns each, joined and multiplied by W^O.`,
+    `${tokens.length} tokens as X; ${heads} heads with their W^Q, W^K and W^V and the resulting Q, K and V; ` +
+      `${heads} Zs of ${d_k} columns each, side by side, multiplied by W^O.`,
   );
 }
 
 /**
- * What the heads work on: X, and in encoder-decoder attention what the encoder gave.
+ * What the heads work on: X and, in encoder-decoder attention, the encoder's output.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {string} name
@@ -120,9 +120,10 @@ function recapHead(context, parts, head, {top, columns, unit, size, row, from}) 
   const isOff = context.trace.isOff(parts.path, head);
   const middle = top + size / 2;
   const colour = headColour(head, picture.theme);
+  const [startX, startY] = from;
   picture.add(
     shape("path", {
-      d: `M${from[0] + 3} ${from[1]} C${from[0] + 16} ${from[1]} ${columns.w - 18} ${middle} ${columns.w - 5} ${middle}`,
+      d: `M${startX + 3} ${startY} C${startX + 16} ${startY} ${columns.w - 18} ${middle} ${columns.w - 5} ${middle}`,
       fill: "none",
       stroke: colour,
       "stroke-width": 2,

@@ -1,4 +1,4 @@
-// Tokens as chips in a row that breaks where the room ends.
+// Tokens as chips in a row that wraps.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
@@ -13,7 +13,7 @@ const HEIGHT = 30;
 const GAP = 6;
 
 /**
- * Where the chips stand, without drawing them.
+ * The places of the chips, without drawing them.
  * @param {Picture} picture
  * @param {readonly string[]} tokens
  * @param {number} width
@@ -39,8 +39,8 @@ export function layOutTokens(picture, tokens, width, size = 15) {
 /**
  * @param {Picture} picture
  * @param {{
- *   x: number, y: number, width: number, tokens: readonly string[], current?: number, meaning?: import("../colour.js").Meaning,
- *   size?: number}} given
+ *   x: number, y: number, width: number, tokens: readonly string[], current?: number,
+ *   meaning?: import("../colour.js").Meaning, size?: number}} given
  * @returns {{boxes: Box[], height: number, currentNode: SVGElement | null}}
  */
 export function tokenLine(picture, {x, y, width, tokens, current, meaning = "neutral", size = 15}) {
