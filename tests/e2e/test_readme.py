@@ -15,7 +15,8 @@ import vitrail as package
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FIRST_STEPS = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
-SESSIONS = re.findall(r"```console\n\$ (.*)\n((?:.*\n)*?)```", README)
+(SESSION,) = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+SESSIONS = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", SESSION, re.MULTILINE)
 WHOLE = [(line, shown) for line, shown in SESSIONS if "…" not in shown]
 IN_PART = [(line, shown) for line, shown in SESSIONS if "…" in shown]
 
