@@ -240,4 +240,4 @@ def test_settings_of_a_search_are_refused_with_what_and_fix():
     with pytest.raises(DecodeError) as caught:
         change_settings(DecodeConfig(), {"penalty": "none|x"})
     assert caught.value.what == "penalty = 'none|x': input should be 'length' or 'gnmt'"
-    assert caught.value.fix == "the model's own is 'length'"
+    assert caught.value.fix == "the model's own value is 'length'"

@@ -1,8 +1,10 @@
+import json
+
 import pytest
 
 from vitrail.config import CorpusConfig, DataConfig
 from vitrail.data import Corpus, FilterReport, Pair, Reason
-from vitrail.data.filters import Tally, reason_in_lengths, reason_in_text
+from vitrail.data.filters import ReportEntry, Tally, reason_in_lengths, reason_in_text
 from vitrail.errors import DataError
 
 CONFIG = DataConfig()
@@ -63,7 +65,7 @@ def test_the_report_counts_and_names_the_first_lines():
     assert report.left_out[0].first == tuple(("a.tsv", line) for line in range(1, 6))
     text = str(report)
     assert "a.tsv line 1, 2, 3, 4, 5, …" in text and "1 too long (b.tsv line 3)" in text and "a note" in text
-    assert FilterReport.from_json(report.to_json()) == report
+    assert FilterReport.of(ReportEntry.parse(json.dumps(report.to_json()))) == report
 
 
 def test_strict_makes_the_first_an_error():
