@@ -7,7 +7,7 @@ WEB := tests/web
 # A worker for each core, and each worker on one thread: the models of the tests are too small to share.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: demo studio screenshots receipt setup test test-all lint web format clean
+.PHONY: demo studio screenshots receipt setup test test-all mutants lint web format clean
 
 demo: setup
 	$(BIN)/vitrail demo --out runs/phrasebook
@@ -19,6 +19,7 @@ studio: setup
 screenshots: setup
 	test -e runs/phrasebook/model.safetensors || $(BIN)/vitrail demo --out runs/phrasebook
 	$(BIN)/python docs/screenshots.py runs/phrasebook --out docs/pictures
+	$(BIN)/python docs/moving_picture.py runs/phrasebook --out docs/pictures/studio.gif
 
 # The whole of a recipe, from its data to its test score, into its receipt: make receipt RECIPE=recipes/x.toml
 receipt: setup
@@ -29,6 +30,12 @@ test: setup lint web
 
 test-all: setup lint web
 	$(PYTEST)
+
+# Change the code of a package in one small way at a time, and see whether its tests notice: make mutants PACKAGE=decode
+# It takes up to an hour, goes on where it was interrupted, and is described in docs/mutants.md.
+mutants: setup
+	@$(BIN)/python -c "import mutmut" 2>/dev/null || $(BIN)/pip install --quiet --editable ".[dev,mutants]"
+	$(BIN)/python tests/mutants/run.py $(PACKAGE) $(if $(JOBS),--jobs $(JOBS))
 
 setup: $(READY)
 
@@ -43,15 +50,18 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The page's types and pure functions. They need node, which using Vitrail does not: without it they are left out.
+# The page's format, lint, types and pure functions. They need node, which using Vitrail does not: without it they are skipped.
+NPM_INSTALL := npm install --silent --no-audit --no-fund --no-package-lock
 web:
 	@if command -v npm >/dev/null; then \
-	  cd $(WEB) && npm install --silent --no-audit --no-fund --no-package-lock && npm run --silent types && npm test --silent; \
-	else echo "node is not installed: the page's types and unit tests are left out"; fi
+	  cd $(WEB) && $(NPM_INSTALL) && npm run --silent format:check && npm run --silent lint && \
+	  npm run --silent types && npm test --silent; \
+	else echo "node is not installed: the checks of the page's JavaScript are skipped"; fi
 
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	@if command -v npm >/dev/null; then cd $(WEB) && $(NPM_INSTALL) && npm run --silent format; fi
 
 clean:
 	rm -rf $(VENV) $(WEB)/node_modules dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,9 +1,9 @@
-"""What a checkpoint costs: the seconds that writing one takes, against the minutes between two of them.
+"""The cost of checkpoints: the seconds to write one, compared with the minutes between two.
 
     python benchmarks/checkpoints.py --json checkpoints.json
 
-By default a run writes one every 5 minutes: weights, optimiser, generator and their checksums. Those that come every
-500 steps also bring the average of the newest five, as the weights to use; they are the second figure.
+By default a run writes one every 5 minutes: weights, optimiser, generator and their checksums. Those written every 500
+steps also average the newest five into the weights to use; they are the second figure.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def write(size: str, place: Path) -> dict[str, float]:
-    """Checkpoints of a model, one after the other; the size of one, and the seconds that the later ones took."""
+    """Write checkpoints of a model in a row; return the size of one, and the seconds that the later ones took."""
     config = load_config(None, given={"model.preset": size})
     words = WordVocabulary([f"word{number}" for number in range(VOCABULARY)], languages=())
     folder = ModelFolder.create(place / "run", config, Tokenizers(words, words))
@@ -58,7 +58,7 @@ def write(size: str, place: Path) -> dict[str, float]:
     learner = Learner(model, make_optimizer(model, config.train), make_scaler(CPU, "float32"), average=None, device=CPU)
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
-    learner.optimizer.step()  # so that there is something to remember
+    learner.optimizer.step()  # so that the optimiser has a state
     seconds, with_average = [], []
     for step in range(1, 8):
         began = time.perf_counter()

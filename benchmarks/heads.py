@@ -1,9 +1,9 @@
-"""Which head knows what "it" refers to? Measured over all held-out sentences of the post's kind, not one of them.
+"""Which head knows what "it" refers to? Measured over many held-out sentences like the post's, not just one.
 
-For every head: how often, of the two nouns that "it" could be, its stronger weight is on the right one. In the encoder
-for two words that might look for it: "it" (or "they") itself, and the adjective that decides; in encoder-decoder
-attention for the step that chooses il or elle. Then the best heads are switched off, one by one and together, and the
-pronouns counted again.
+For every head: how often its weight on the right one of the two possible nouns is larger than on the other. In the
+encoder, for two words that may look for the noun: "it" (or "they"), and the adjective that decides. In encoder-decoder
+attention, for the step that chooses il or elle. Then the best heads are switched off, one by one and together, and the
+correct pronouns counted again.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A sentence with two nouns of different gender, and where everything stands in the model's rows."""
+    """A sentence with two nouns of different gender, and the positions of its words in the model's rows."""
 
     example: Example
     source: list[int]
     target: list[int]
-    it: int  # the place of "it" in the source row
+    it: int  # the position of "it" in the source row
     adjective: int
-    right: int  # the place of the noun it refers to
+    right: int  # the position of the noun it refers to
     wrong: int
     chooses: int  # the step that chooses the French pronoun
 
 
 @dataclass(frozen=True)
 class Look:
-    """A head, and who looks through it."""
+    """A head, and the word whose weights are compared."""
 
     attention: str
     head: int
@@ -57,8 +57,8 @@ class Look:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, help="a phrasebook model: what `vitrail demo` wrote")
-    parser.add_argument("--sentences", type=int, default=20_000, help="held-out sentences to look for puzzles in")
+    parser.add_argument("model", type=Path, help="a phrasebook model, as `vitrail demo` writes it")
+    parser.add_argument("--sentences", type=int, default=20_000, help="held-out sentences to search for puzzles")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args()
     translator = load(options.model)
@@ -87,7 +87,7 @@ def find_puzzles(translator: Translator, sentences: int) -> list[Puzzle]:
 
 
 def puzzle(translator: Translator, example: Example) -> Puzzle | None:
-    """The example as a puzzle: two nouns of different gender, both "it" or both "they"; None where it is none."""
+    """The example as a puzzle: two nouns of different gender, both "it" or both "they"; None if it is not one."""
     if example.kind != "reference" or example.target_language != "fr" or example.pronoun is None:
         return None
     words = split_words(example.source)
@@ -99,7 +99,7 @@ def puzzle(translator: Translator, example: Example) -> Puzzle | None:
     right, wrong = nouns if GENDER[words[nouns[0]]] == is_feminine else reversed(nouns)
     source = translator.tokenizers.encode_source(example.source, "fr")
     target = translator.tokenizers.encode_target(example.target)
-    first = 1  # the language symbol stands before the words
+    first = 1  # the language symbol precedes the words
     last = len(words) - 1 - words[::-1].index(pronoun)
     french = split_words(example.target)
     chooses = len(french) - 1 - french[::-1].index(example.pronoun)
@@ -108,7 +108,7 @@ def puzzle(translator: Translator, example: Example) -> Puzzle | None:
 
 
 def looks(translator: Translator, puzzles: list[Puzzle]) -> dict[Look, float]:
-    """For every head and every word that might look, how often its weight is larger on the right noun."""
+    """For every head and every such word, how often its weight is larger on the right noun."""
     hits: Counter[Look] = Counter()
     for each in puzzles:
 

@@ -1,9 +1,9 @@
-"""How memory grows with the corpus: pairs are generated, prepared and read once in batches, for several sizes.
+"""How memory grows with the corpus: for several sizes, generate pairs, prepare them and read them once in batches.
 
-Each size and phase runs in a process of its own, which reports the most memory that was its own at any time (RssAnon:
-what is read through a memory map belongs to the system's cache, which takes it back when it needs it). The slope
-between sizes is what is kept for each pair: at most 16 bytes. Up to 500,000 pairs all of the text goes into the
-vocabulary, so that a slope means something only between larger sizes.
+Each size and phase runs in its own process, which reports its peak of private memory (RssAnon; memory-mapped files are
+not counted, since they belong to the system's cache, which can be reclaimed). The slope between sizes is the memory
+kept per pair: at most 16 bytes. Up to 500,000 pairs, the vocabulary is learnt from all of the text, so the slope is
+only meaningful between larger sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, nargs="+", default=[1_250_000, 2_500_000, 5_000_000])
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--json", type=Path, help="write the results to this file")
-    # What the processes of their own are told: the corpus, and what to do with it.
+    # For the child processes: the corpus, and the phase to run.
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--phase", choices=PHASES, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -53,27 +53,27 @@ def main() -> None:
     for phase in PHASES:
         own = [result for result in results if result["phase"] == phase]
         kept = slope(own)
-        print(f"{phase}: {kept:.1f} bytes for each pair more; at most {MOST_BYTES_PER_PAIR} are allowed")
+        print(f"{phase}: {kept:.1f} bytes per additional pair; at most {MOST_BYTES_PER_PAIR} are allowed")
         results.append({"benchmark": "memory per pair", "phase": phase, "bytes_per_pair": kept})
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def generate(folder: Path, pairs: int) -> None:
-    """Write cheap pairs: random words of a made-up language, and the same words in reverse as its translation."""
+    """Write cheap pairs: random words of a made-up language, with the same words reversed as the translation."""
     dice = random.Random(1)
     syllables = [first + vowel for first in "bcdfghjklmnprstvz" for vowel in "aeiou"]
     words = ["".join(dice.choices(syllables, k=dice.randint(1, 4))) for _ in range(WORDS)]
     with (folder / "a.src").open("w") as source, (folder / "a.tgt").open("w") as target:
         for _ in range(pairs):
-            # Few words are frequent and most are rare, as in a language.
+            # A few words are frequent and most are rare, as in real languages.
             said = [words[int(WORDS * dice.random() ** 4)] for _ in range(dice.randint(4, 20))]
             source.write(" ".join(said) + "\n")
             target.write(" ".join(reversed(said)) + " x\n")
 
 
 def measure(folder: Path, phase: str, batch_tokens: int) -> dict[str, int | float]:
-    """Prepare the corpus, or read what was prepared once; gives the peak of memory and the seconds it took."""
+    """Prepare the corpus, or read the prepared data once; return the peak memory and the seconds it took."""
     with Peak() as peak:
         if phase == "prepare":
             config = DataConfig(source=str(folder / "a.src"), target=str(folder / "a.tgt"))
@@ -91,7 +91,7 @@ def read_once(prepared: Prepared, batch_tokens: int) -> None:
 
 
 class Peak:
-    """Watches this process's own memory while a block runs."""
+    """Tracks this process's private memory during a block."""
 
     def __enter__(self) -> Peak:
         self.bytes, self._start, self._done = own_memory(), time.perf_counter(), threading.Event()
@@ -110,13 +110,13 @@ class Peak:
 
 
 def own_memory() -> int:
-    """Bytes of memory that hold no file's contents."""
+    """Bytes of memory not backed by a file."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
 
 
 def slope(results: list[dict[str, Any]]) -> float:
-    """Bytes for each pair more, from the first corpus to the last."""
+    """Bytes per additional pair, from the first corpus to the last."""
     first, last = results[0], results[-1]
     return float((last["peak_bytes"] - first["peak_bytes"]) / max(1, last["pairs"] - first["pairs"]))
 

@@ -1,4 +1,4 @@
-"""How much of a batch is padding: Multi30k, French to English, by batch size. Reads ../shared/data/multi30k."""
+"""How much of a batch is padding, by batch size: Multi30k, French to English. Reads ../shared/data/multi30k."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def measure(prepared: Prepared, batch_tokens: int) -> dict[str, str | int | float]:
-    """One epoch's padding, as a share of all places in its batches."""
+    """One epoch's padding, as a share of all positions in its batches."""
     stream = BatchStream(prepared.train, prepared.weights, batch_tokens=batch_tokens, seed=1)
     count = stream.batches_in_epoch(0)
     places, tokens = np.zeros(2), np.zeros(2)

@@ -1,8 +1,8 @@
-"""Beyond the longest training sentence: how far each kind of position reaches, on the phrasebook.
+"""Beyond the longest training sentence: how well each kind of position generalises, on the phrasebook.
 
 One model is trained for each kind, all else equal, on sentences of at most LONGEST tokens. Then it translates held-out
-sentences of known lengths, and sentences of three to five clauses, which are longer than any it has seen: how many are
-right word for word, and BLEU, which sees how much of the others is.
+sentences of familiar lengths, and sentences of three to five clauses, longer than any it has seen. Reported are the
+share of exact translations, and BLEU, which also credits partly correct ones.
 """
 
 from __future__ import annotations
@@ -11,24 +11,23 @@ import argparse
 import json
 import tempfile
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from vitrail.cli.demo import demo_config
-from vitrail.config import Config, ModelConfig
+from vitrail.config import POSITIONS, Config
 from vitrail.data.phrasebook import LONGEST, Example, held_out, longer
 from vitrail.evaluate import bleu, exact_share
 from vitrail.text.words import split_words
 from vitrail.train import train
 from vitrail.translator import Translator, load
 
-KINDS = get_args(ModelConfig.model_fields["positions"].annotation)
-SENTENCES = 1000  # of known lengths, and as many longer ones
+SENTENCES = 1000  # of familiar lengths, and as many longer ones
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, help="unset: as many as the demo takes")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--steps", type=int, help="training steps; by default as many as the demo")
+    parser.add_argument("--kinds", nargs="+", choices=POSITIONS, default=list(POSITIONS))
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args()
     known = list(held_out(SENTENCES, seed=0))
@@ -55,7 +54,7 @@ def settings(kind: str, steps: int | None) -> Config:
 
 
 def measure(translator: Translator, known: list[Example], beyond: list[Example]) -> dict[str, Any]:
-    """Exact translations and BLEU of sentences as long as those in training, and of longer ones."""
+    """Exact translations and BLEU, for sentences as long as those in training and for longer ones."""
     found: dict[str, Any] = {}
     for band, examples in bands(known, beyond).items():
         texts = translate(translator, examples)

@@ -1,8 +1,8 @@
-"""A recipe's training steps in float32 and in bf16, in turns, on its own batches: whether half precision pays here.
+"""Compare a recipe's training speed in float32 and bf16, in turns, on its own batches.
 
     python benchmarks/precision.py recipes/multi30k-en-de.toml
 
-Every batch has a shape of its own, as in a run. The median of the ratios of neighbouring rounds is what counts.
+Batches vary in shape, as in a real run. The result is the median ratio of neighbouring rounds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from vitrail.model import Transformer  # noqa: E402
 from vitrail.train.device import make_scaler  # noqa: E402
 from vitrail.train.gradients import Gradients  # noqa: E402
 from vitrail.train.learner import Learner  # noqa: E402
-from vitrail.train.objective import Objective  # noqa: E402
 from vitrail.train.optimizer import make_optimizer, set_rate  # noqa: E402
 from vitrail.train.peers import ALONE  # noqa: E402
 
@@ -52,7 +51,7 @@ def main() -> None:
         for number in range(options.rounds + 1):
             for name, one in learning.items():
                 speed = one.run(options.steps)
-                if number:  # the first is for warming up
+                if number:  # the first round is a warm-up
                     speeds[name].append(speed)
     ratio = median(half / whole for whole, half in zip(speeds["float32"], speeds["bf16"], strict=True))
     for name, found in speeds.items():
@@ -72,7 +71,7 @@ def main() -> None:
 
 
 class Learning:
-    """A model of the recipe that learns in one precision."""
+    """The recipe's model, trained in one precision."""
 
     def __init__(self, config: Config, prepared: Prepared, precision: str) -> None:
         train = config.train.model_copy(update={"precision": precision})
@@ -82,14 +81,13 @@ class Learning:
         self.optimizer = make_optimizer(model, train)
         set_rate(self.optimizer, RATE)
         learner = Learner(model, self.optimizer, make_scaler(cpu, precision), average=None, device=cpu)
-        objective = Objective(model, smoothing=train.label_smoothing)
-        self.gradients = Gradients(objective, learner, ALONE, precision=precision)
+        self.gradients = Gradients(learner, ALONE, precision=precision, smoothing=train.label_smoothing)
         assert train.batch_tokens != "auto"
         stream = BatchStream(prepared.train, prepared.weights, batch_tokens=train.batch_tokens, seed=train.seed)
         self.batches: Iterator[tuple[Position, Batch]] = stream.from_position(Position())
 
     def run(self, steps: int) -> float:
-        """Target tokens a second over so many steps."""
+        """Target tokens per second over this many steps."""
         tokens, seconds = 0, 0.0
         for _ in range(steps):
             _, batch = next(self.batches)

@@ -1,4 +1,4 @@
-"""How long it takes from `vitrail train` to the end of the first step, vocabulary included.
+"""The time from starting `vitrail train` to the end of the first step, including the vocabulary.
 
 python benchmarks/startup.py recipes/multi30k-en-de.toml
 """
@@ -18,7 +18,7 @@ from statistics import median
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", type=Path)
-    parser.add_argument("--set", action="append", default=[], help="change a setting, as `vitrail train` takes it")
+    parser.add_argument("--set", action="append", default=[], help="change a setting, as in `vitrail train`")
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--json", type=Path, help="write the row to this file")
     options = parser.parse_args()
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def start(recipe: Path, changes: list[str]) -> float:
-    """Seconds from starting the process to its first step, by the time that the log has for it."""
+    """Seconds from starting the process to its first step, by the time in the log."""
     once = ["train.max_steps=1", "train.log_every=1", "train.r_drop_after=0", "train.r_drop=0.0", *changes]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"

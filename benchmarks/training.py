@@ -8,7 +8,12 @@ a matrix multiplication is measured too: utilisation is the arithmetic that the 
 divided by that peak. The paper drops out on embeddings and on what sub-layers add, and so do Vitrail and Marian by
 their own settings; torch's layers drop attention weights and hidden values as well. There are rows for both, so that
 like can be compared with like, and one for torch's layers with all that can be lent to them: that dropout, and an
-allocator that keeps its memory. Marian needs `pip install -e ".[benchmarks]"`; without it, it is left out.
+allocator that keeps its memory. Marian needs `pip install -e ".[benchmarks]"`; without it, it is skipped.
+
+`--against ../before` adds another checkout of Vitrail, to compare two commits:
+
+    git worktree add ../before COMMIT
+    python benchmarks/training.py --size small --systems vitrail --against ../before
 """
 
 from __future__ import annotations
@@ -30,13 +35,13 @@ import numpy as np
 
 from vitrail.config import PRESETS
 from vitrail.data.packing import pack
-from vitrail.processor import choose_kernels
 from vitrail.text import PAD
 
 HERE = Path(__file__)
 TOKENS = 4096  # target tokens of a batch, about
 BATCHES = 12
 ROUNDS, STEPS = {"small": 7, "base": 5}, {"small": 3, "base": 1}  # a step of base takes ten seconds
+BEFORE = "vitrail, the other checkout"
 SYSTEMS = (
     "vitrail",
     "vitrail, dropout everywhere",
@@ -55,6 +60,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help=f"steps of every system in a round; by default {STEPS}")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--against", type=Path, help="another checkout of Vitrail to compare with")
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--batches", type=Path, help=argparse.SUPPRESS)
@@ -71,15 +77,17 @@ def main() -> None:
 
 def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Let the systems take turns."""
-    choose_kernels()  # as `vitrail train` does; the workers inherit it
     chosen = options.systems
     if "MarianMTModel" in chosen and not importlib.util.find_spec("transformers"):
-        print('MarianMTModel is left out: it needs pip install -e ".[benchmarks]"', flush=True)
+        print('MarianMTModel is skipped: it needs pip install -e ".[benchmarks]"', flush=True)
         chosen = [name for name in chosen if name != "MarianMTModel"]
     with tempfile.TemporaryDirectory() as folder:
         batches = Path(folder) / "batches.npz"
         np.savez(batches, *(side for pair in make_batches() for side in pair))
-        workers = {name: Worker(name, options, batches) for name in (*chosen, "peak")}
+        workers = {name: Worker(name, HERE, options, batches) for name in (*chosen, "peak")}
+        if options.against:
+            chosen = [*chosen, BEFORE]
+            workers[BEFORE] = Worker("vitrail", options.against.resolve() / "benchmarks" / HERE.name, options, batches)
         for worker in workers.values():  # code is compiled and memory laid out: for all shapes, where all will come
             worker.run(min(BATCHES, options.rounds * options.steps))
         rounds: list[dict[str, dict[str, float]]] = []
@@ -115,10 +123,11 @@ def row(name: str, size: str, rounds: list[dict[str, dict[str, float]]]) -> dict
 class Worker:
     """A system in a process of its own, which waits until it is its turn."""
 
-    def __init__(self, name: str, options: argparse.Namespace, batches: Path) -> None:
+    def __init__(self, name: str, script: Path, options: argparse.Namespace, batches: Path) -> None:
         self.name = name
-        command = [sys.executable, str(HERE), "--worker", name, "--size", options.size, "--batches", str(batches)]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
+        command = [sys.executable, str(script), "--worker", name, "--size", options.size, "--batches", str(batches)]
+        source = script.resolve().parents[1] / "src"
+        environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads), "PYTHONPATH": str(source)}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )

@@ -16,15 +16,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from vitrail.processor import choose_kernels
+import torch
+from torch.profiler import ProfilerActivity, profile
 
-choose_kernels()  # as `vitrail train` does, before numpy is imported
-
-import torch  # noqa: E402
-from torch.profiler import ProfilerActivity, profile  # noqa: E402
-
-from training import make_batches  # noqa: E402
-from training_systems import SYSTEMS, System  # noqa: E402
+from training import make_batches
+from training_systems import SYSTEMS, System
 
 STEPS = 3
 CHOSEN = ("torch.nn.Transformer", "vitrail")

@@ -22,7 +22,6 @@ from vitrail.train.device import make_scaler
 from vitrail.train.gradients import Gradients
 from vitrail.train.learner import Learner
 from vitrail.train.memory import keep_memory
-from vitrail.train.objective import Objective
 from vitrail.train.optimizer import make_optimizer, set_rate
 from vitrail.train.peers import ALONE
 
@@ -59,7 +58,7 @@ class System:
 class Vitrail(System):
     """This project: the objective, dropout, gradients and optimiser that `vitrail train` uses."""
 
-    def __init__(self, size: str, **more: Any) -> None:
+    def __init__(self, size: str, *, precision: str = "float32", **more: Any) -> None:
         keep_memory()
         config = ModelConfig(preset=size, dropout=DROPOUT, **more)  # type: ignore[arg-type]
         model = Transformer(config, VOCABULARY, VOCABULARY)
@@ -68,7 +67,7 @@ class Vitrail(System):
         super().__init__(model, optimizer)
         cpu = torch.device("cpu")
         learner = Learner(model, optimizer, make_scaler(cpu, "float32"), average=None, device=cpu)
-        self.gradients = Gradients(Objective(model, smoothing=SMOOTHING), learner, ALONE, precision="float32")
+        self.gradients = Gradients(learner, ALONE, precision=precision, smoothing=SMOOTHING)
 
     def step(self, source_BS: Ids, target_BT: Ids) -> float:
         """One step of training, as the loop takes it."""

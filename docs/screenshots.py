@@ -1,9 +1,9 @@
-"""Pictures of the page for the docs, from a real model: every view, and where "it" looks in the post's two sentences.
+"""Take pictures of the page for the docs, from a real model: every view, and where "it" looks in the post's sentences.
 
     python docs/screenshots.py runs/phrasebook --out docs/pictures
 
-A view's picture is named after it (`score.png`); `it-was-too-tired.png` and `it-was-too-wide.png` are the view of what
-"it" looks at, and `it.png` is both beside each other, for the README.
+Each view's picture is named after it (`score.png`). `it-was-too-tired.png` and `it-was-too-wide.png` show what "it"
+looks at, and `it.png` shows both side by side.
 
 Needs Playwright and Chromium (VITRAIL_CHROMIUM, or /usr/bin/chromium).
 """
@@ -28,7 +28,7 @@ from vitrail.translator import Translator, load
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-lcd-text"]
 STREET = "the animal didn't cross the street because it was too"
 SIZE = {"width": 1280, "height": 860}
-# Where a view has most to show; elsewhere it opens where it always does.
+# Where a view has the most to show. The others are taken as they open.
 PLACES = {
     "paths": "layer=1",
     "decoding": "step=10",
@@ -50,7 +50,7 @@ def main() -> None:
 def turning_head(translator: Translator) -> tuple[int, int]:
     """The encoder layer and head whose attention for "it" turns most to the animal in one, to the street in the other.
 
-    Of these two sentences only: how it is with others, benchmarks/heads.py tells.
+    This is about these two sentences only; benchmarks/heads.py measures all of them.
     """
 
     def leaning(adjective: str) -> dict[tuple[int, int], float]:
@@ -71,7 +71,7 @@ def turning_head(translator: Translator) -> tuple[int, int]:
 
 
 def take(translator: Translator, out: Path) -> Iterator[Path]:
-    """Take the pictures and give their names, one after the other."""
+    """Take the pictures and yield their names, one by one."""
     layer, head = turning_head(translator)
     out.mkdir(parents=True, exist_ok=True)
     chromium = os.environ.get("VITRAIL_CHROMIUM", "/usr/bin/chromium")
@@ -121,7 +121,7 @@ def turn_to(page: Page, place: str) -> None:
 
 
 def shoot(page: Page, path: Path, place: str, *, whole: bool = False) -> Path:
-    """A view from its title to the end of its picture; the whole page around it too, where that is wanted."""
+    """A view from its title to the end of its picture; with `whole`, the page around it too."""
     turn_to(page, place)
     left, top, right, bottom = page.evaluate(
         """() => {
@@ -140,10 +140,10 @@ def shoot(page: Page, path: Path, place: str, *, whole: bool = False) -> Path:
 
 
 def side(page: Page, place: str) -> tuple[str, str, str]:
-    """A picture alone, narrow enough for half a page, between its sentence and its translation."""
+    """A picture narrow enough for half a page, with its sentence and its translation."""
     page.set_viewport_size({"width": 900, "height": SIZE["height"]})  # narrow: without its guide the page has room
     turn_to(page, place)
-    # The page is drawn again when it has less room, and that may be a moment later.
+    # The page redraws itself for the smaller width a moment later.
     page.wait_for_function("() => document.querySelector('main .picture').getBoundingClientRect().width < 760")
     picture = base64.b64encode(page.locator("main .picture").screenshot()).decode()
     source, target = (page.locator(f".sentence-{name}").inner_text() for name in ("source", "target"))
@@ -151,7 +151,7 @@ def side(page: Page, place: str) -> tuple[str, str, str]:
 
 
 def beside(browser: Browser, sides: list[tuple[str, str, str]], path: Path) -> Path:
-    """Pictures next to each other, as one."""
+    """Several pictures side by side, as one."""
     page = browser.new_page(viewport={"width": 1600, "height": 800}, device_scale_factor=1)
     figures = "".join(
         f"<figure><figcaption>{escape(source)}<b>{escape(target)}</b></figcaption>"
@@ -165,7 +165,7 @@ def beside(browser: Browser, sides: list[tuple[str, str, str]], path: Path) -> P
 
 
 def save(page: Page, screenshot: bytes, path: Path) -> Path:
-    """Write a PNG of 256 colours: a third of the size, and no eye can tell. The browser counts, zlib packs."""
+    """Write a PNG with 256 colours: a third of the size, with no visible difference. The browser picks the colours."""
     found = page.evaluate(FEWER_COLOURS, base64.b64encode(screenshot).decode())
     width, height, places = found["width"], found["height"], base64.b64decode(found["places"])
     rows = b"".join(b"\0" + places[row * width : (row + 1) * width] for row in range(height))
@@ -183,8 +183,8 @@ def save(page: Page, screenshot: bytes, path: Path) -> Path:
     return path
 
 
-# The colours of large areas stay as they are. Of all others, like ones share a drawer, and the fullest drawers are
-# kept, each with the colour that is found most often in it.
+# The colours of large areas are kept. The others are grouped by similarity, and the largest groups are kept, each with
+# its most frequent colour.
 FEWER_COLOURS = """async (encoded) => {
   const image = new Image();
   image.src = `data:image/png;base64,${encoded}`;

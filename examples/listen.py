@@ -1,4 +1,4 @@
-"""Listen to a model while it reads a sentence, and print what one attention head looks at.
+"""Listen to a model while it reads a sentence, and print the weights of one attention head.
 
 python examples/listen.py runs/phrasebook "je suis étudiant" --to en
 """
@@ -17,7 +17,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", help="a model folder, or builtin")
     arguments.add_argument("sentence")
-    arguments.add_argument("--to", help="the target language, where the model has several")
+    arguments.add_argument("--to", help="the target language, if the model has several")
     arguments.add_argument("--name", default="encoder.0.self_attention.weights", help="the value to print")
     arguments.add_argument("--head", type=int, default=0)
     given = arguments.parse_args()
@@ -27,12 +27,12 @@ def main() -> None:
     heard: dict[str, Tensor] = {}
 
     def listener(name: str, value: Tensor) -> None:
-        heard[name] = value  # returning a tensor instead would put it in the value's place
+        heard[name] = value  # to replace the value, return a tensor
 
     with torch.inference_mode():
         translator.model(torch.tensor([source]), torch.tensor([[BOS]]), tap=Tap(listener))
 
-    print(f"{len(heard)} values were heard, from {next(iter(heard))} to {list(heard)[-1]}")
+    print(f"{len(heard)} values, from {next(iter(heard))} to {list(heard)[-1]}")
     weights_TS = heard[given.name][0, given.head]
     tokens = translator.tokenizers.source_tokens(source)
     width = max(6, *map(len, tokens))

@@ -1,4 +1,4 @@
-"""Train a tiny model from Python on a corpus that is made up on the spot: it learns to spell numbers.
+"""Train a tiny model from Python on a corpus that the example makes up: it learns to spell numbers.
 
 python examples/train_from_python.py runs/numbers
 """
@@ -14,7 +14,7 @@ DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 class Watch(Silence):
-    """Hears what happens in the run; a listener takes what interests it and leaves the rest."""
+    """Listens to the run. A listener overrides the events that it needs."""
 
     def stepped(self, event: StepDone) -> None:
         """Print every twentieth step."""
@@ -28,7 +28,7 @@ def main() -> None:
     arguments.add_argument("--steps", type=int, default=300)
     given = arguments.parse_args()
 
-    # The corpus stands beside the model: a run that goes on reads the same files.
+    # The corpus is kept beside the model, because a resumed run reads the same files.
     given.out.parent.mkdir(parents=True, exist_ok=True)
     corpus = given.out.parent / f"{given.out.name}.tsv"
     if not corpus.exists():
@@ -49,14 +49,14 @@ def main() -> None:
         },
         where="this example",
     )
-    keep_memory()  # for this whole process: a tenth faster, and what it once needed it keeps
+    keep_memory()  # faster; this process then keeps the memory it once needed
     outcome = train(config, given.out, Watch())
     print(f"ended at step {outcome.step} ({outcome.reason})")
     print(spaced(1905), "→", vitrail.load(given.out).translate(spaced(1905)).text)
 
 
 def spaced(number: int) -> str:
-    """A number as the model reads it: a digit is a word."""
+    """A number as the model reads it: every digit is a word."""
     return " ".join(str(number))
 
 

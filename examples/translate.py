@@ -12,12 +12,12 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", help="a model folder, or builtin")
     arguments.add_argument("sentences", nargs="+")
-    arguments.add_argument("--to", help="the target language, where the model has several")
+    arguments.add_argument("--to", help="the target language, if the model has several")
     given = arguments.parse_args()
 
     translator = vitrail.load(given.model)
 
-    # A sentence in, a Translation out; a list in, a list out, in the same order, translated in batches.
+    # A sentence gives a Translation; a list gives a list in the same order, translated in batches.
     first = translator.translate(given.sentences[0], to=given.to)
     print(f"{first.source} → {first.text}   tokens: {' '.join(first.tokens)}")
 

@@ -1,9 +1,9 @@
-"""Put a finished French-English run into the box: the model that every command knows as `builtin`, with its model card.
+"""Make a finished French-English run the built-in model, which every command knows as `builtin`, with a model card.
 
     python recipes/box.py runs/tatoeba-fr-en --receipt recipes/tatoeba-fr-en.receipt.json --precision int8
 
-The weights are packed, and what that costs is measured on the run's validation set. The card is box.card.md, filled in
-with the scores, data and training of the receipt, which must be of these very weights. More than 10 MB are refused.
+The script packs the weights and measures the cost on the run's validation set. It fills in the card, box.card.md, from
+the receipt: scores, data, training. The receipt must be of exactly these weights. Models over 10 MB are refused.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ FILES = ("source", "target", "pairs", "validation_source", "validation_target", 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, help="the folder of a finished run, its data still in it")
-    parser.add_argument("--receipt", type=Path, required=True, help="what recipes/receipt.py wrote of it")
+    parser.add_argument("run", type=Path, help="folder of a finished run that still has its data")
+    parser.add_argument("--receipt", type=Path, required=True, help="receipt of the run, from recipes/receipt.py")
     parser.add_argument("--precision", choices=get_args(Precision), default="int8")
-    parser.add_argument("--out", type=Path, default=PLACE, help="another place than the box")
+    parser.add_argument("--out", type=Path, default=PLACE, help="folder to write instead of the built-in model")
     options = parser.parse_args()
     try:
         size = fill(options.run, options.receipt, options.precision, options.out)
@@ -48,9 +48,9 @@ def main() -> None:
 
 
 def fill(run: Path, receipt_file: Path, precision: Precision, out: Path) -> int:
-    """Write the folder, whole or not at all; gives its size in bytes."""
+    """Write the folder, whole or not at all, and return its size in bytes."""
     if out.exists() and out != PLACE:
-        raise FolderError("there is something here already", where=str(out), fix="choose another --out")
+        raise FolderError("this path already exists", where=str(out), fix="choose another --out")
     folder = ModelFolder.open(run)
     model = folder.model()
     prepared = Prepared.open(folder.data)
@@ -66,7 +66,7 @@ def fill(run: Path, receipt_file: Path, precision: Precision, out: Path) -> int:
         made = ModelFolder.create(partial, without_this_machine(folder.config), folder.tokenizers)
         made.write_weights(pack(model.state_dict(), precision))
         shutil.copyfile(receipt_file, partial / RECEIPT)
-        refuse_large(partial, out)  # before the minutes of measuring
+        refuse_large(partial, out)  # before measuring, which takes minutes
         costs = measure_packing(load(run), load(partial), prepared)
         pairs = sum(len(shard) for shard in prepared.train)
         card = write_card(folder, receipt, tests=tests, costs=costs, precision=precision, pairs=pairs)
@@ -79,16 +79,18 @@ def read_receipt(path: Path) -> dict[str, Any]:
         receipt: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         missing = {"recipe", "data", "versions", "machine", "training", "tests"} - receipt.keys()
     except (OSError, ValueError, AttributeError) as error:
-        raise DataError(f"cannot read the receipt: {error}", where=str(path), fix="write it: make receipt") from None
+        raise DataError(
+            f"cannot read the receipt: {error}", where=str(path), fix="write it with `make receipt`"
+        ) from None
     if missing:
         raise DataError(
-            f"the receipt lacks {', '.join(sorted(missing))}", where=str(path), fix="write it: make receipt"
+            f"the receipt lacks {', '.join(sorted(missing))}", where=str(path), fix="write it with `make receipt`"
         )
     return receipt
 
 
 def tests_of(receipt: dict[str, Any], folder: ModelFolder, where: Path) -> dict[str | None, dict[str, Any]]:
-    """The newest test of these very weights, in each of the model's directions."""
+    """The newest test of exactly these weights, in each of the model's directions."""
     weights = checksum(folder.path / WEIGHTS)
     found = {test.get("to"): test for test in receipt["tests"] if test["weights"] == weights}
     asked: tuple[str | None, ...] = folder.tokenizers.languages or (None,)
@@ -97,13 +99,13 @@ def tests_of(receipt: dict[str, Any], folder: ModelFolder, where: Path) -> dict[
             raise DataError(
                 f"the receipt has no test of these weights{f' into {to}' if to else ''}",
                 where=str(where),
-                fix="name the test set in recipes/tests.toml and run recipes/receipt.py again: it only evaluates",
+                fix="add the test set to recipes/tests.toml and run recipes/receipt.py again: it will only evaluate",
             )
     return {to: found[to] for to in asked}
 
 
 def without_this_machine(config: Config) -> Config:
-    """The settings, without the places of files on the computer that trained."""
+    """The settings, with absolute paths of the training machine cut down to file names."""
 
     def bare(table: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -123,15 +125,15 @@ def refuse_large(folder: Path, out: Path) -> int:
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     if size > MOST:
         raise FolderError(
-            f"the model would have {size / 1e6:.1f} MB; the box takes {MOST / 1e6:g}",
+            f"the model takes {size / 1e6:.1f} MB; the limit is {MOST / 1e6:g} MB",
             where=str(out),
-            fix="pack it with --precision int8, or train a smaller one",
+            fix="use --precision int8, or train a smaller model",
         )
     return size
 
 
 def measure_packing(whole: Translator, packed: Translator, prepared: Prepared) -> list[dict[str, Any]]:
-    """What the validation sets say of the run's weights, and of the same when they are packed."""
+    """Scores on the validation sets, with the run's weights and with the packed ones."""
     found = []
     for data in prepared.validation:
         before, after = (
@@ -141,7 +143,8 @@ def measure_packing(whole: Translator, packed: Translator, prepared: Prepared) -
         reports = [measure(texts, data.references, resamples=0) for texts in (before, after)]
         same = sum(one == other for one, other in zip(before, after, strict=True)) / len(before)
         found.append({"to": data.to, "lines": len(before), "same": same, "reports": reports})
-        print(f"into {data.to}: BLEU {reports[0].bleu.score:.2f}, packed {reports[1].bleu.score:.2f}", file=sys.stderr)
+        whole_bleu, packed_bleu = (report["bleu"].score for report in reports)
+        print(f"into {data.to}: BLEU {whole_bleu:.2f}, packed {packed_bleu:.2f}", file=sys.stderr)
     return found
 
 
@@ -154,7 +157,7 @@ def write_card(
     precision: Precision,
     pairs: int,
 ) -> str:
-    """The model card."""
+    """Fill in the model card."""
     shape, training, machine = folder.config.model, receipt["training"], receipt["machine"]
     measures = [test[kind] for test in tests.values() for kind in ("bleu", "chrf")]
     signatures = dict.fromkeys(f"- `{measure['name']}|{measure['signature']}`" for measure in measures)
@@ -186,7 +189,7 @@ def _test_row(to: str | None, test: dict[str, Any]) -> str:
 
 
 def _cost_row(cost: dict[str, Any]) -> str:
-    scores = (f"{score:.2f}" for report in cost["reports"] for score in (report.bleu.score, report.chrf.score))
+    scores = (f"{score:.2f}" for report in cost["reports"] for score in (report["bleu"].score, report["chrf"].score))
     return f"| {_direction(cost['to'])} | {cost['lines']:,} | {' | '.join(scores)} | {cost['same']:.1%} |"
 
 

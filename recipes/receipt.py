@@ -1,12 +1,12 @@
-"""Run a recipe from its data to its test score, and write down all of it beside the recipe.
+"""Run a recipe from its data to its test score, and record all of it in a receipt beside the recipe.
 
     python recipes/receipt.py recipes/multi30k-en-de.toml --out runs/multi30k-en-de
 
-The receipt, `multi30k-en-de.receipt.json`, holds the data's hashes, the settings, versions, the commit that trained,
-the machine, the minutes, the curve on the validation set, and every evaluation on a test set that was ever made for
-the recipe: those of models that another version of it had, under "earlier". Test sets are in tests.toml. A run that
-was stopped goes on; one that is finished is only evaluated. With `--no-tests` nothing is evaluated yet: [decode] can
-be chosen on the validation set first, and the same command without it does the rest.
+The receipt, `multi30k-en-de.receipt.json`, has the hashes of the data, the settings, versions, the training commit, the
+machine, the minutes, the validation curve, and every evaluation on a test set ever made for the recipe. Those of models
+from earlier versions of the recipe are under "earlier". tests.toml lists the test sets. A stopped run resumes; a
+finished one is only evaluated. `--no-tests` skips the evaluation, so that you can first choose [decode] on the
+validation set; the same command without it does the rest.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", type=Path)
-    parser.add_argument("--out", type=Path, required=True, help="the run's folder")
-    parser.add_argument("--tests", type=Path, default=TESTS, help="which test sets belong to which recipe")
-    parser.add_argument("--no-tests", action="store_true", help="train, and leave the test sets alone")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--tests", type=Path, default=TESTS, help="file that lists the test sets of each recipe")
+    parser.add_argument("--no-tests", action="store_true", help="train, but do not evaluate on the test sets")
     options = parser.parse_args()
     config = load_config(options.recipe, given={}, overrides=[])
     tests = [] if options.no_tests else tests_of(options)
     receipt = options.recipe.with_suffix(".receipt.json")
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
-    began_at = None if options.out.exists() else commit()  # who began it otherwise is not known
+    began_at = None if options.out.exists() else commit()  # unknown if the run already exists
     data = {path: checksum(Path(path)) for path in files_to_learn_from(config) if Path(path).exists()}
     code = train(options.recipe, options.out)
     if code:
-        sys.exit(code)  # it has said why
+        sys.exit(code)  # it has printed why
     weights = checksum(options.out / "model.safetensors")
     same, earlier = split(known, weights)
     found = {
         "recipe": options.recipe.name,
         "settings": config.model_dump(mode="json", exclude_none=True),
-        # What it was trained with: another machine may evaluate it later.
+        # Of the training: another machine may evaluate later.
         "data": same.get("data") or data,
         "versions": same.get("versions") or versions(),
         "machine": same.get("machine") or machine(config),
@@ -73,12 +73,12 @@ def main() -> None:
     write(receipt, found)
     for test in tests:
         found["tests"].append(evaluate(test, options.out, weights, config.decode))
-        write(receipt, found)  # at once: every look at a test set is in it
+        write(receipt, found)  # at once, so that no evaluation goes unrecorded
     print(receipt)
 
 
 def train(recipe: Path, out: Path) -> int:
-    """Run `vitrail train`, and give its exit code. Ctrl-C is its own affair: it writes a checkpoint before it ends."""
+    """Run `vitrail train` and return its exit code. It handles Ctrl-C itself: it writes a checkpoint first."""
     with subprocess.Popen([sys.executable, "-m", "vitrail", "train", str(recipe), "--out", str(out)]) as process:
         before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         while True:
@@ -100,7 +100,7 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """The commit that this source is of, with `-dirty` where it was changed since; None where nobody knows."""
+    """The commit of this source, with `-dirty` if it has uncommitted changes; None if unknown."""
     source = Path(vitrail.__file__).parent
     try:
         head, changed = (
@@ -113,7 +113,7 @@ def commit() -> str | None:
 
 
 def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What a receipt knows of the model with these weights, and what it knows of those before it."""
+    """What a receipt records about the model with these weights, and about earlier models."""
     earlier = known.get("earlier", [])
     if not known or weights in (known.get("weights"), *(test["weights"] for test in known["tests"])):
         return known, earlier
@@ -122,14 +122,14 @@ def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dic
 
 
 def files_to_learn_from(config: Config) -> list[str]:
-    """The files that a recipe learns from and looks at."""
+    """The files that a recipe trains and validates on."""
     corpora = (*config.data.training_corpora(), *config.data.validation_corpora())
     return [path for corpus in corpora for path in (corpus.source, corpus.target, corpus.pairs) if path]
 
 
 def machine(config: Config) -> dict[str, Any]:
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {
         "processor": names[0] if names else platform.processor(),
@@ -140,9 +140,9 @@ def machine(config: Config) -> dict[str, Any]:
 
 
 def training(out: Path, known: dict[str, Any]) -> dict[str, Any]:
-    """How long it took, how fast it went, and how it got better. Memory is the most of any process that was not killed.
+    """How long training took, how fast it was, and its validation curve. Memory is the peak of any process not killed.
 
-    Times are those of the steps and of all that was done between them: not of preparing the data, nor of the last look.
+    Times cover the steps and everything between them, but not preparing the data or the last validation.
     """
     unit = 1 if sys.platform == "darwin" else 1024  # bytes
     peak_mb = round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit / 1e6)
@@ -171,7 +171,7 @@ def up_to(steps: list[dict[str, Any]], last: int) -> list[dict[str, Any]]:
 
 
 def total(steps: list[dict[str, Any]], what: str) -> float:
-    """Seconds of all the times that the run went on: the clock begins anew with each."""
+    """Seconds over all sessions of a run: whenever it resumes, its clock restarts at zero."""
     clocks = [step["clock"] for step in steps]
     began = [clock["time"] - clock["seconds"] for clock in clocks]
     last = [clock for clock, this, after in zip(clocks, began, [*began[1:], inf], strict=True) if after > this + 1]
@@ -184,8 +184,8 @@ def tests_of(options: argparse.Namespace) -> list[dict[str, str]]:
         sys.exit(f"{options.tests} has no test set for {options.recipe.stem}: add [[{options.recipe.stem}]]")
     tests = known[options.recipe.stem]
     missing = [path for test in tests for path in files_of(test) if not Path(path).exists()]
-    if missing:  # now, not after two hours
-        sys.exit(f"the test set {missing[0]} is not there: see recipes/README.md for where it comes from")
+    if missing:  # fail now, not after hours of training
+        sys.exit(f"the test set {missing[0]} is missing: recipes/README.md says where to get it")
     return tests
 
 
@@ -194,7 +194,7 @@ def files_of(test: dict[str, str]) -> list[str]:
 
 
 def evaluate(test: dict[str, str], out: Path, weights: str, decode: DecodeConfig) -> dict[str, Any]:
-    """A test set, translated with the model's own settings."""
+    """Translate a test set with the model's own settings, and score the result."""
     sources, references = read(test)
     translations = [done.text for done in vitrail.load(out).translate(sources, to=test.get("to"), on_unknown="skip")]
     report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
@@ -206,7 +206,7 @@ def evaluate(test: dict[str, str], out: Path, weights: str, decode: DecodeConfig
 
 
 def read(test: dict[str, str]) -> tuple[list[str], list[str]]:
-    """A test set, from two files or one; fields as `vitrail evaluate` has them."""
+    """Read a test set from two files or one, with the fields of `vitrail evaluate`."""
     if "pairs" not in test:
         return read_aligned(Path(test["source"]), Path(test["reference"]))
     return read_pairs(

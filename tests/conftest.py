@@ -2,85 +2,144 @@
 
 from __future__ import annotations
 
-import dataclasses
+import ast
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
 import vitrail
-from vitrail.processor import choose_kernels
-
-# Tests give commands in processes of their own and in this one, whose numpy must be as theirs for the last bit.
-choose_kernels()
 
 # A shell starts what runs in the background deaf to Ctrl-C, and so would be the commands that tests start and stop.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_PACKAGE = str(Path(vitrail.__file__).parent)
-_SUFFIX = re.compile(r"_([BSTDFHGKVWNRLMP1]+)$")
+_PACKAGE = Path(vitrail.__file__).parent
+
+
+def _letters() -> str:
+    """The axes of the legend, one letter each. Digits are axes of that size."""
+    legend = ast.get_docstring(ast.parse((_PACKAGE / "model" / "__init__.py").read_text(encoding="utf-8"))) or ""
+    letters = "".join(re.findall(r"^ {4}([A-Z])  \S", legend, re.MULTILINE))
+    assert {"B", "S", "T", "D"} <= set(letters), "the legend in model/__init__.py is written in another way"
+    return letters
+
+
+_SUFFIX = re.compile(rf"_([{_letters()}1-9]+)$")
 
 
 class SuffixWatch:
     """Compares the suffixes of local variables (`q_BHTK`) with their real shapes whenever a function of ours returns.
 
-    An axis called 1 has size 1. A letter stands for one size throughout a function, and for the size given in `sizes`
-    where there is one; 1 may stand in for any letter, since it broadcasts.
+    An axis called 1 has size 1, and 2 size 2. A letter stands for one size throughout a function, and for the size
+    given in `sizes` if there is one; 1 may stand in for any letter, since it broadcasts. The fields of a dataclass are
+    looked at when it is made: they are the variables of its `__init__`.
     """
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
         self.found: list[str] = []
         self.checked: set[str] = set()
+        # Each function's variables to look at, by the id of its code: comparing code itself would take long.
+        self._suffixed: dict[int, list[tuple[str, str]]] = {}
+        self._codes: list[CodeType] = []  # kept, so that no id is given twice
+        self._raised: set[int] = set()  # functions that an exception went through
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        before = sys.getprofile()
-        sys.setprofile(self._on_event)
+        before = sys.gettrace()
+        sys.settrace(self._on_call)
+        threading.settrace(self._on_call)
         try:
             yield
         finally:
-            sys.setprofile(before)
+            sys.settrace(before)
+            threading.settrace(before)  # type: ignore[arg-type]
 
     def lies(self, names: Mapping[str, Any]) -> list[str]:
         """What is wrong with the suffixes of these names."""
+        return self._lies(names, [(name, suffix[1]) for name in names if (suffix := _SUFFIX.search(name))])
+
+    def _lies(self, values: Mapping[str, Any], suffixed: Iterable[tuple[str, str]]) -> list[str]:
         sizes, lies = dict(self.sizes), []
-        for name, value in names.items():
-            suffix, shape = _SUFFIX.search(name), getattr(value, "shape", None)
-            if suffix is None or shape is None:
+        for name, suffix in suffixed:
+            shape = getattr(values.get(name), "shape", None)
+            if shape is None:
                 continue
             self.checked.add(name)
-            if len(suffix[1]) != len(shape):
+            if len(suffix) != len(shape):
                 lies.append(f"{name} has shape {tuple(shape)}")
                 continue
-            for letter, size in zip(suffix[1], shape, strict=True):
-                expected = 1 if letter == "1" else sizes.setdefault(letter, size) if size != 1 else size
+            for letter, size in zip(suffix, shape, strict=True):
+                expected = int(letter) if letter.isdigit() else sizes.setdefault(letter, size) if size != 1 else size
                 if size != expected:
                     lies.append(f"{name} has shape {tuple(shape)}, but {letter} is {expected}")
         return lies
 
-    def _on_event(self, frame: FrameType, event: str, _argument: object) -> None:
-        if event != "return" or not frame.f_code.co_filename.startswith(_PACKAGE):
-            return
-        scopes = [frame.f_locals]
-        scopes += [vars(v) for v in frame.f_locals.values() if dataclasses.is_dataclass(v) and hasattr(v, "__dict__")]
-        place = f"{Path(frame.f_code.co_filename).name}:{frame.f_code.co_name}"
-        self.found += [f"{place}: {lie}" for scope in scopes for lie in self.lies(scope)]
+    def _on_call(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
+        """Go along with a function that has suffixed variables: Python then reports its return."""
+        code = frame.f_code
+        suffixed = self._suffixed.get(id(code))
+        if suffixed is None:
+            suffixed = self._learn(code)
+        if not suffixed:
+            return None
+        frame.f_trace_lines = False
+        return self._on_event
+
+    def _learn(self, code: CodeType) -> list[tuple[str, str]]:
+        is_ours = code.co_filename.startswith(str(_PACKAGE)) or code.co_filename == "<string>"  # a dataclass
+        names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars) if is_ours else ()
+        suffixed = [(name, suffix[1]) for name in names if (suffix := _SUFFIX.search(name))]
+        self._suffixed[id(code)] = suffixed
+        self._codes.append(code)
+        return suffixed
+
+    def _on_event(self, frame: FrameType, event: str, value: object) -> Callable[..., Any]:
+        if event == "exception":
+            self._raised.add(id(frame))
+        if event == "return":
+            # Left by an exception, a loop holds variables of two turns, which may differ in size.
+            was_left_early = value is None and id(frame) in self._raised
+            self._raised.discard(id(frame))
+            if not was_left_early:
+                code = frame.f_code
+                lies = self._lies(frame.f_locals, self._suffixed[id(code)])
+                self.found += [f"{Path(code.co_filename).name}:{code.co_name}: {lie}" for lie in lies]
+        return self._on_event
+
+
+_WATCH = SuffixWatch()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Watch the suffixes while fixtures run."""
+    _WATCH.found.clear()
+    with _WATCH.watching():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail the test if a shape suffix in Vitrail's code lied while it ran, or while its fixtures did."""
+    with _WATCH.watching():
+        result = yield
+    assert not _WATCH.found, "\n".join(sorted(set(_WATCH.found)))
+    return result
 
 
 @pytest.fixture(scope="module")
 def true_suffixes() -> Iterator[SuffixWatch]:
-    """Fail the module if any shape suffix in Vitrail's code lied while its tests ran."""
-    watch = SuffixWatch()
-    with watch.watching():
-        yield watch
-    assert not watch.found, "\n".join(sorted(set(watch.found)))
+    """The watch over the shape suffixes, to tell it sizes, or to see what it saw."""
+    yield _WATCH
+    _WATCH.sizes = {}
 
 
 @pytest.fixture(scope="session")

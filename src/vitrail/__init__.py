@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Looked up when they are first used: `import vitrail` and `vitrail --help` stay quick.
+# Imported on first use, to keep `import vitrail` and `vitrail --help` fast.
 _HOMES = {
     "Config": "vitrail.config",
     "Trace": "vitrail.trace",

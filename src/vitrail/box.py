@@ -1,4 +1,4 @@
-"""The model in the box: what the name `builtin` stands for, wherever a model is asked for."""
+"""The built-in model: what the name `builtin` means wherever a command takes a model."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from vitrail.errors import FolderError
 from vitrail.folder import MANIFEST
 
 BUILTIN = "builtin"
-PLACE = Path(__file__).with_name(BUILTIN)  # recipes/box.py fills it; nothing is ever written there after
+PLACE = Path(__file__).with_name(BUILTIN)  # filled by recipes/box.py; nothing else writes there
 
 
 def model_path(model: str | Path) -> Path:
-    """The folder of a model. The bare word `builtin` is the box; `./builtin`, like any Path, is a folder."""
+    """The folder of a model. The bare word `builtin` is the built-in model; `./builtin`, like any Path, is a folder."""
     if model != BUILTIN:
         return Path(model)
     if not (PLACE / MANIFEST).is_file():
         raise FolderError(
-            "this installation has no model in the box",
+            "this installation has no built-in model",
             where=str(PLACE),
-            fix="install vitrail again, from a wheel that has one; or train your own: `vitrail demo --out FOLDER`",
+            fix="reinstall vitrail from a wheel that includes it, or train your own: `vitrail demo --out FOLDER`",
         )
     if (Path(BUILTIN) / MANIFEST).is_file():
-        warnings.warn("'builtin' is the model in the box; the folder of that name here is './builtin'", stacklevel=2)
+        warnings.warn("'builtin' is the built-in model; to use the folder of that name, pass './builtin'", stacklevel=2)
     return PLACE

@@ -1,4 +1,4 @@
-"""What a user is told when something is wrong: what, where, and how to fix it."""
+"""Errors that a user can fix: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class VitrailError(Exception):
-    """Something the user can fix. The command line prints it without a traceback and exits with `exit_code`."""
+    """A mistake that the user can fix. The command line prints it without a traceback and exits with `exit_code`."""
 
     exit_code = 2
 
@@ -27,15 +27,15 @@ class VitrailError(Exception):
 
 
 class ConfigError(VitrailError):
-    """A setting that is unknown, of the wrong type, or that cannot go with another."""
+    """A setting that is unknown, has the wrong type, or cannot go with another."""
 
 
 class DataError(VitrailError):
-    """A corpus or an input file that cannot be used as it is."""
+    """A corpus or an input file that cannot be used."""
 
 
 class TextError(VitrailError):
-    """Text or a vocabulary that cannot be turned into ids, or back."""
+    """A vocabulary that cannot be used, or text that it cannot encode."""
 
 
 class FolderError(VitrailError):
@@ -43,34 +43,34 @@ class FolderError(VitrailError):
 
 
 class StorageError(VitrailError):
-    """The disk is full, or a place cannot be written to."""
+    """A disk that is full, or a path that cannot be written."""
 
 
 class DecodeError(VitrailError):
-    """A search that was asked for something it cannot give."""
+    """A request that the search cannot fulfil."""
 
 
 class TraceError(VitrailError):
-    """A trace that is damaged or newer than this program, or that is asked for what it does not hold."""
+    """A trace that is damaged or newer than this program, or a request for something it does not contain."""
 
 
 class TrainingError(VitrailError):
-    """A run that cannot go on: a loss that is not finite, settings that changed on resume."""
+    """A run that cannot continue, for example because its loss is not finite or its settings changed."""
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether there was not enough memory, in any of the ways in which Python and torch say so."""
-    says_so = ("not enough memory", "can't allocate memory")
+    """Whether memory ran out. Python and torch raise different errors for it."""
+    signs = ("not enough memory", "can't allocate memory")
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in says_so)
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The known word nearest to what was typed, as the text of a fix; None where nothing is near."""
+    """The known word that is most like the given one, as the text of a fix; None if nothing is similar."""
 
     def likeness(candidate: str) -> float:
-        # `num_head` is nearer to `heads` than letters alone say: compare its parts too.
+        # `num_head` is meant to be `heads`, but their letters differ too much: compare the parts of a word too.
         return max(difflib.SequenceMatcher(None, part, candidate).ratio() for part in (word, *word.split("_")))
 
     nearest = max(known, key=likeness, default="")

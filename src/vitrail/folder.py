@@ -25,12 +25,12 @@ CONFIG = "config.toml"
 TOKENIZER = "tokenizer"
 WEIGHTS = "model.safetensors"
 MANIFEST = "manifest.json"
-DATA = "data"  # of a run: what it is trained on
+DATA = "data"  # of a run: its training data
 
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A folder that was checked: every file that its manifest names is there and is the one that was written."""
+    """A verified folder: every file in its manifest exists and has the right checksum."""
 
     path: Path
     config: Config
@@ -38,7 +38,7 @@ class ModelFolder:
 
     @classmethod
     def create(cls, path: Path, config: Config, tokenizers: Tokenizers) -> ModelFolder:
-        """Write the settings and the vocabulary; the weights come later."""
+        """Write the settings and the vocabulary; weights follow later."""
         tokenizers.save(path / TOKENIZER)
         folder = cls(path, config, tokenizers)
         folder.write_config(config)
@@ -46,7 +46,7 @@ class ModelFolder:
 
     @classmethod
     def open(cls, path: Path) -> ModelFolder:
-        """Read a folder, weights apart, and check all of it."""
+        """Verify all files of a folder, and read everything but the weights."""
         files = read_manifest(path)
         for name, accepted in files.items():
             _check(path / name, accepted)
@@ -59,18 +59,18 @@ class ModelFolder:
 
     @property
     def data(self) -> Path:
-        """Where the prepared data of its training are, or were."""
+        """Where the prepared training data is, or was."""
         named = self.config.data.prepared
         return Path(named) if named is not None else self.path / DATA
 
     def has_vocabulary_of(self, other: Path) -> bool:
-        """Whether another folder, of a model or of prepared data, has the very same vocabulary."""
+        """Whether another folder (a model or prepared data) has exactly the same vocabulary."""
         ours, theirs = ({file.name: checksum(file) for file in _vocabulary_files(path)} for path in (self.path, other))
         return ours == theirs
 
     @property
     def has_weights(self) -> bool:
-        """Whether there is something to translate with yet."""
+        """Whether the folder has weights yet."""
         return (self.path / WEIGHTS).exists()
 
     def model(self) -> Transformer:
@@ -79,7 +79,7 @@ class ModelFolder:
             raise FolderError(
                 "this folder has no weights yet",
                 where=str(self.path / WEIGHTS),
-                fix="training writes them with its first checkpoint: let it go on",
+                fix="training writes them with its first checkpoint: let it continue",
             )
         # Settings of a stranger may ask for any size: nothing is made before the file has shown to be of that size.
         refuse_other_shapes(self.shapes(), self.path / WEIGHTS)
@@ -88,7 +88,7 @@ class ModelFolder:
         return model.eval()
 
     def new_model(self) -> Transformer:
-        """A Transformer of the folder's shape, untrained."""
+        """An untrained Transformer with the folder's settings."""
         from vitrail.model import Transformer
 
         return Transformer(self.config.model, self.tokenizers.source.size, self.tokenizers.target.size)
@@ -101,11 +101,11 @@ class ModelFolder:
             return {name: tuple(value.shape) for name, value in self.new_model().state_dict().items()}
 
     def write_weights(self, tensors: dict[str, Tensor]) -> None:
-        """Replace the weights. Killed at any moment, the folder holds the old ones or the new ones, and says so."""
+        """Replace the weights. Killed at any moment, this leaves a valid folder with the old or the new ones."""
         target = self.path / WEIGHTS
         with new_file(target) as partial:
             save_tensors(tensors, partial)
-            # The manifest admits both while the one becomes the other.
+            # During the replacement the manifest accepts both checksums.
             old = [checksum(target)] if target.exists() else []
             self._write_manifest(weights=[*old, checksum(partial)])
         self._write_manifest(weights=[checksum(target)])
@@ -131,9 +131,9 @@ class ModelFolder:
 
 
 def drop_damaged_weights(path: Path) -> bool:
-    """Remove weights that are not those that were written, or the mention of them; tell whether there were any.
+    """Remove damaged or missing weights and their manifest entry; return whether there were any.
 
-    For a run, which makes them again from its checkpoints.
+    For a run, which rebuilds them from its checkpoints.
     """
     files = read_manifest(path)
     try:
@@ -149,13 +149,13 @@ def drop_damaged_weights(path: Path) -> bool:
 
 
 def load_weights(model: Transformer, path: Path) -> None:
-    """Put a file's weights, in whatever precision, into a model; every name and shape must be the model's."""
+    """Load a file's weights, in any precision, into a model; every name and shape must match."""
     refuse_other_shapes({name: tuple(value.shape) for name, value in model.state_dict().items()}, path)
     model.load_state_dict(read_weights(path))
 
 
 def refuse_other_shapes(wanted: dict[str, Shape], path: Path) -> None:
-    """Refuse a file whose weights have other names or shapes, before any of them is read."""
+    """Raise an error if a file's weights have other names or shapes, before any of them is read."""
     stored = stored_shapes(path)
     for name in sorted(wanted.keys() | stored.keys()):
         if name not in stored or name not in wanted:
@@ -165,7 +165,7 @@ def refuse_other_shapes(wanted: dict[str, Shape], path: Path) -> None:
             raise FolderError(f"{problem}: they belong to another model", where=str(path), fix=RESTORE)
         if wanted[name] != stored[name]:
             raise FolderError(
-                f"'{name}' is {stored[name]} here, but the settings and the vocabulary make it {wanted[name]}",
+                f"'{name}' has shape {stored[name]}, but the settings and the vocabulary require {wanted[name]}",
                 where=str(path),
                 fix=RESTORE,
             )
@@ -175,7 +175,7 @@ def _vocabulary_files(path: Path) -> list[Path]:
     return sorted(file for file in (path / TOKENIZER).iterdir() if file.is_file())
 
 
-GIVE = "give the folder that `vitrail train … --out FOLDER` wrote, or builtin: the model in the box"
+GIVE = "give a folder written by `vitrail train … --out FOLDER`, or `builtin` for the built-in model"
 
 
 class Manifest(Document):
@@ -187,7 +187,7 @@ class Manifest(Document):
 
 
 def read_manifest(path: Path) -> dict[str, list[str]]:
-    """The files of a model folder, each with the checksums that it may have."""
+    """The files of a model folder, each with the checksums it may have."""
     if not path.is_dir():
         what = "this is a file, not a model folder" if path.exists() else "there is no such folder"
         raise FolderError(what, where=str(path), fix=GIVE)
@@ -229,7 +229,7 @@ def _check(file: Path, accepted: list[str]) -> None:
         raise FolderError(f"cannot read it: {error.strerror}", where=str(file), fix="check its permissions") from None
     if found not in accepted:
         raise FolderError(
-            f"{file.name} is damaged or from another model: its checksum is not the one in {MANIFEST}",
+            f"{file.name} is damaged or from another model: its checksum does not match {MANIFEST}",
             where=str(file),
             fix=RESTORE,
         )

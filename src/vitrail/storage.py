@@ -1,4 +1,4 @@
-"""How a file is written: under a temporary name, flushed, then renamed, so that a reader never sees half of one."""
+"""Write files atomically: under a temporary name, flushed, then renamed. A reader never sees half a file."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from vitrail.errors import StorageError
 if TYPE_CHECKING:
     from torch import Tensor
 
-PARTIAL = ".partial"  # the ending of everything that is not complete yet
+PARTIAL = ".partial"  # suffix of everything that is not complete yet
 
 FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn the system's refusal to write at `path` into words that help."""
+    """Turn a system error while writing `path` into a StorageError with a fix."""
     try:
         yield
     except BrokenPipeError:
-        raise  # nobody refused: whoever was reading went away
+        raise  # not a failed write: the reader went away
     except OSError as error:
         if error.errno in FULL:
             raise StorageError(
-                f"{FULL[error.errno]}; nothing that was complete has been touched",
+                f"{FULL[error.errno]}; files that were complete are unchanged",
                 where=str(path),
-                fix="make room, then run the same command again",
+                fix="free some space, then run the same command again",
             ) from error
         raise StorageError(
             f"cannot write: {error.strerror or error}", where=str(path), fix="check the path and its permissions"
@@ -44,8 +44,8 @@ def explained(path: Path) -> Iterator[None]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A temporary name to write to; it becomes `path` in one step when the block ends well, and vanishes otherwise."""
-    path = path.resolve()  # what a link points to is replaced, not the link
+    """A temporary name to write to. It becomes `path` in one step if the block succeeds, and is removed otherwise."""
+    path = path.resolve()  # replace the target of a link, not the link
     partial = path.with_name(f".{path.name}{PARTIAL}")
     with explained(path):
         try:
@@ -61,12 +61,12 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """The same for a folder: complete under its name, or not there at all. A folder that was there is replaced."""
+    """The same for a folder: it is complete or not there at all. An existing folder is replaced."""
     path = path.resolve()
     partial = path.with_name(f".{path.name}{PARTIAL}")
     with explained(path), _sole_writer(partial, path):
         try:
-            _empty(partial)  # a process that was killed may have left something
+            _empty(partial)  # a killed process may have left files
             yield partial
             for file in sorted(partial.rglob("*")):
                 flush(file)
@@ -81,14 +81,14 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _sole_writer(partial: Path, path: Path) -> Iterator[None]:
-    """Make a folder, and keep out every other process that would write the same one, as long as the block lasts."""
-    if sys.platform == "win32":  # no folder can be opened there
+    """Create a folder and lock it against other writers for the duration of the block."""
+    if sys.platform == "win32":  # Windows cannot open folders
         partial.mkdir(parents=True, exist_ok=True)
         yield
         return
     descriptor = take_lock(partial, lambda: _open_folder(partial))
     if descriptor is None:
-        fix = "wait for it, or choose another name"
+        fix = "wait for it to finish, or choose another name"
         raise StorageError("another process is writing here", where=str(path), fix=fix)
     try:
         yield
@@ -107,12 +107,12 @@ def _empty(folder: Path) -> None:
 def _open_folder(path: Path) -> int:
     while True:
         path.mkdir(parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):  # whoever made it has renamed or removed it meanwhile
+        with suppress(FileNotFoundError):  # its owner has just renamed or removed it
             return os.open(path, os.O_RDONLY)
 
 
 def take_lock(path: Path, open_it: Callable[[], int]) -> int | None:
-    """A descriptor of what `open_it` opens at `path`, locked until it is closed; None where another process has it."""
+    """A descriptor of what `open_it` opens at `path`, locked until closed; None if another process has the lock."""
     while True:
         descriptor = open_it()
         if not _lock(descriptor):
@@ -121,11 +121,11 @@ def take_lock(path: Path, open_it: Callable[[], int]) -> int | None:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
-        os.close(descriptor)  # whoever had the lock took the name away after we opened it: the next one counts
+        os.close(descriptor)  # the previous owner removed or renamed it after we opened it: try again
 
 
 def _lock(descriptor: int) -> bool:
-    """Whether the lock is ours now. Where the system or the file system has no locks, it always is."""
+    """Whether we got the lock. Always true if the system or the file system has no locks."""
     if sys.platform == "win32":
         return True
     import fcntl
@@ -141,28 +141,28 @@ def _lock(descriptor: int) -> bool:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder, if it is there; killed half-way, what is left of it does not pass for a whole one."""
+    """Remove a folder if it exists. If this is interrupted, the rest cannot be mistaken for a complete folder."""
     leaving = path.with_name(f".{path.name}.leaving{PARTIAL}")
-    shutil.rmtree(leaving, ignore_errors=True)  # of an earlier removal that was killed
+    shutil.rmtree(leaving, ignore_errors=True)  # from an earlier, interrupted removal
     if path.exists():
         path.replace(leaving)
         shutil.rmtree(leaving)
 
 
 def write_text(path: Path, text: str) -> None:
-    """A whole text file, or none."""
+    """Write a text file atomically."""
     with new_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    """Tensors as a safetensors file; the system's refusal comes as the OSError that any other file would give."""
+    """Write tensors as a safetensors file. A failed write raises OSError, as for any other file."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     try:
         path.touch()
-        mode = path.stat().st_mode  # safetensors would let nobody else read the file, whatever the user's umask says
+        mode = path.stat().st_mode  # safetensors ignores the umask and lets only the owner read the file
         save_file(tensors, path)
         path.chmod(mode)
     except SafetensorError as error:
@@ -173,7 +173,7 @@ def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
 
 
 def flush(path: Path) -> None:
-    """Have the system put a file's bytes, or a folder's names, on the disk before we go on."""
+    """Wait until a file's bytes, or a folder's names, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -182,26 +182,26 @@ def flush(path: Path) -> None:
 
 
 def cut_back(path: Path, size: int) -> None:
-    """Shorten a file of lines to `size` bytes, and to its last whole line, should a crash have left less of it."""
+    """Truncate a file of lines to `size` bytes; if a crash left less, to its last complete line."""
     with explained(path), regular(path).open("rb+") as file:
-        held = min(size, path.stat().st_size)  # Python makes room for as much as it is asked to read
+        held = min(size, path.stat().st_size)  # Python allocates as much as it is asked to read
         file.truncate(file.read(held).rfind(b"\n") + 1)
 
 
 def regular(path: Path) -> Path:
-    """The path, unless it leads to something that has no end: a folder may hold links to devices."""
+    """The path, unless it is a device or a pipe: a run folder may contain links, and reading those may never end."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "this is not a regular file", str(path))
     return path
 
 
 def read_text(path: Path) -> str:
-    """A whole UTF-8 file; a ValueError where it is something else."""
+    """The text of a UTF-8 file; a ValueError if it is not UTF-8."""
     return regular(path).read_text(encoding="utf-8")
 
 
 def whole_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file that somebody may be writing to: half a line at the end is left out."""
+    """The complete lines of a UTF-8 file. Another process may be writing to it: an unfinished last line is skipped."""
     content = regular(path).read_bytes()
     return content[: content.rfind(b"\n") + 1].decode("utf-8").split("\n")[:-1]
 

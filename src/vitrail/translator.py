@@ -1,4 +1,4 @@
-"""Text in, Translation out: the one door for the command line, the server and the page."""
+"""Text in, Translation out: the interface shared by the command line, the server and the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 from pydantic import ValidationError
 
 from vitrail.box import model_path
-from vitrail.config import DecodeConfig
+from vitrail.config import DecodeConfig, setting_error
 from vitrail.errors import DataError, DecodeError, TextError, did_you_mean
 from vitrail.folder import ModelFolder
 from vitrail.text import Tokenizer, Tokenizers
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from vitrail.trace import Trace, TraceOptions
 
 MAX_SOURCE = 1024  # tokens; a longer line is cut, with a warning
-CHUNK = 1024  # sentences that a stream holds at a time: enough to sort them by length
+CHUNK = 1024  # sentences to translate at a time in a stream: enough to sort them by length
 
 Report = Callable[[str, int, int | None], None]
 OnUnknown = Literal["error", "skip"]
 
 
 class TranslateOptions(TypedDict, total=False):
-    """What `Translator.translate` takes beside the text, which says what each means."""
+    """The options of `Translator.translate`, explained there."""
 
     to: str | None
     beam_size: int | None
@@ -44,7 +44,7 @@ class TranslateOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Alternative:
-    """One of the translations that a search returned."""
+    """One of the translations returned by a search."""
 
     text: str
     tokens: tuple[str, ...]
@@ -53,18 +53,18 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Translation:
-    """A sentence and its best translation; `alternatives` are all that were asked for (top_beams), best first."""
+    """A sentence and its best translation; `alternatives` holds all that were requested (top_beams), best first."""
 
     source: str
     text: str
     tokens: tuple[str, ...]
     score: float
     alternatives: tuple[Alternative, ...]
-    unknown: tuple[str, ...] = ()  # words that the model's vocabulary does not have
-    was_cut: bool = False  # the source was longer than the model takes
+    unknown: tuple[str, ...] = ()  # words that are not in the model's vocabulary
+    was_cut: bool = False  # the source was too long for the model
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """The same as a dictionary of plain values, for JSON."""
         return {
             "source": self.source,
             "text": self.text,
@@ -93,23 +93,23 @@ class Translator:
         self.model = model
         self.tokenizers = tokenizers
         self.config = config
-        self.target_language = target_language  # the only one, where there is one and it has a name
-        self.folder = folder  # where the model was read from, if it was
+        self.target_language = target_language  # set if there is just one and it has a name
+        self.folder = folder  # where the model was loaded from, if anywhere
 
     @property
     def name(self) -> str:
-        """What the model is called: its folder's name."""
+        """The model's name: that of its folder."""
         return self.folder.path.resolve().name if self.folder is not None else "a model without a folder"
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The target languages to choose from with `to`; none where the model has only one."""
+        """The target languages to choose from with `to`; empty if the model has only one."""
         return self.tokenizers.languages
 
     def asked_language(self, to: str | None) -> str | None:
-        """The language to put before a source; one that the model does not know is refused before any work."""
+        """The language to mark a source with, if any. Unknown languages are refused before any work."""
         if to is not None and to == self.target_language and not self.languages:
-            return None  # its only one
+            return None  # the only one: no mark needed
         self.tokenizers.encode_source("", to)
         return to
 
@@ -133,9 +133,9 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate a sentence, or a list of them.
 
-        `decode` replaces the model's own [decode] settings; `beam_size` and `top_beams` change just these. `prefix` is
-        how every translation begins. A word without an id is an error, or, with `on_unknown="skip"`, leaves its
-        sentence untranslated.
+        `decode` replaces the model's own [decode] settings; `beam_size` and `top_beams` override just these two. Every
+        translation begins with `prefix`. An unknown word is an error; with `on_unknown="skip"`, its sentence is left
+        untranslated.
         """
         config = self.settings(decode, beam_size=beam_size, top_beams=top_beams)
         texts = [text] if isinstance(text, str) else list(text)
@@ -154,7 +154,7 @@ class Translator:
         chunk: int = CHUNK,
         report: Report | None = None,
     ) -> Iterator[Translation]:
-        """Translate any number of lines, a chunk at a time; a line with an unknown word comes out empty."""
+        """Translate any number of lines, a chunk at a time. A line with an unknown word gets an empty translation."""
         config, to, start = decode or self.config, self.asked_language(to), self._start(prefix)
         sentences = (self._read(number, line, to, "skip") for number, line in enumerate(lines, start=1))
         done = 0
@@ -173,7 +173,7 @@ class Translator:
         if len(sources) != len(targets):
             raise DataError(
                 f"there are {len(sources):,} sources and {len(targets):,} targets",
-                fix="give as many of one as of the other",
+                fix="give as many sources as targets",
             )
         to = self.asked_language(to)
         for tokenizer, texts in ((self.tokenizers.source, sources), (self.tokenizers.target, targets)):
@@ -185,13 +185,13 @@ class Translator:
         return [sum(hypothesis.log_probs) for hypothesis in found]
 
     def trace(self, text: str, **options: Unpack[TraceOptions]) -> Trace:
-        """Translate a sentence and keep everything that led to it: `trace["encoder.0.self_attention.weights"]`.
+        """Translate a sentence and record every step: `trace["encoder.0.self_attention.weights"]`.
 
         Options: `to`, `decode` and `prefix` as in `translate`; `heads_off` switches heads off,
-        {"decoder.0.cross_attention": [0, 3]}; `reference` is a translation to compare with; `layers` are those whose
-        weights are included, ["encoder.0", "output"] (unset: as many as keep the trace below `max_mb`).
+        {"decoder.0.cross_attention": [0, 3]}; `reference` is a translation to compare with; `layers` names the layers
+        whose weights to include, ["encoder.0", "output"] (unset: as many as keep the trace below `max_mb`).
         """
-        from vitrail.trace import record  # with `explain`, an exception to the order of the house: ARCHITECTURE.md
+        from vitrail.trace import record  # like `explain`, an exception to the import order: ARCHITECTURE.md
 
         return record(self, text, **options)
 
@@ -219,13 +219,13 @@ class Translator:
         prefix: str = "",
         listener: SearchListener | None = None,
     ) -> tuple[list[int], list[Hypothesis]]:
-        """One sentence as the model reads it, and what the search found for it, as ids; a listener hears every step."""
+        """The source ids of one sentence, and the hypotheses found for it. A listener receives every step."""
         from vitrail.decode import search
 
         to, start = self.asked_language(to), self._start(prefix)
         row = self._read(1, text, to, "error").row
         if row is None:
-            raise TextError("there is nothing to translate", where="the sentence", fix="give it at least one word")
+            raise TextError("there is nothing to translate", where="the sentence", fix="give at least one word")
         found = search(
             self.model,
             [row],
@@ -238,20 +238,20 @@ class Translator:
         return row, found[0]
 
     def target_row(self, text: str) -> list[int]:
-        """A translation that is given, as the model is led through it; words it does not know are refused."""
+        """A given translation as ids, cut to what the model takes. Unknown words are refused."""
         _refuse_unknown(self.tokenizers.target, text, where="the reference")
         return cut_row(self.tokenizers.encode_target(text), self.model)
 
     def settings(
         self, decode: DecodeConfig | None = None, *, beam_size: int | None = None, top_beams: int | None = None
     ) -> DecodeConfig:
-        """The settings of a search: the model's, or `decode`, with these two changed where they are given."""
+        """Search settings: `decode` or else the model's own, with these two overridden if given."""
         changes = {"beam_size": beam_size, "top_beams": top_beams}
         given = {key: value for key, value in changes.items() if value is not None}
         return change_settings(decode or self.config, given)
 
     def _read(self, number: int, text: str, to: str | None, on_unknown: OnUnknown) -> _Sentence:
-        """A line as the model reads it. A sentence without a row is not translated."""
+        """A line, encoded. A sentence without a row is not translated."""
         if not text.strip():
             return _Sentence(text)
         if on_unknown == "error":
@@ -310,7 +310,7 @@ class Translator:
 
 @dataclass(frozen=True)
 class _Sentence:
-    """A line on its way through."""
+    """A line to translate."""
 
     text: str
     row: list[int] | None = None
@@ -319,7 +319,7 @@ class _Sentence:
 
 
 def load(model: str | Path) -> Translator:
-    """The translator in a model folder, or, with the name "builtin", the one in the box."""
+    """Load the translator in a model folder; the name "builtin" loads the built-in model."""
     folder = ModelFolder.open(model_path(model))
     named = {target for _, target in folder.config.data.directions()}
     return Translator(
@@ -332,13 +332,13 @@ def load(model: str | Path) -> Translator:
 
 
 def cut_row(row: list[int], model: Transformer) -> list[int]:
-    """As much of a row as a model takes, and its `<eos>`."""
+    """A row cut to the length a model takes, with its `<eos>`."""
     limit = min(MAX_SOURCE, model.max_positions or MAX_SOURCE)
     return row if len(row) <= limit else [*row[: limit - 1], row[-1]]
 
 
 def _refuse_unknown(tokenizer: Tokenizer, text: str, *, where: str) -> None:
-    """Name the words that have no id, instead of guessing what they mean."""
+    """Raise an error that names the words without an id, instead of guessing."""
     unknown = tokenizer.unknown(text)
     if unknown:
         near = did_you_mean(unknown[0], (tokenizer.token(number) for number in range(tokenizer.size)))
@@ -346,20 +346,23 @@ def _refuse_unknown(tokenizer: Tokenizer, text: str, *, where: str) -> None:
         raise TextError(
             f"this model does not know {names}",
             where=where,
-            fix=near or "use words of its vocabulary: `vitrail info MODEL --words` lists them",
+            fix=near or "use words from its vocabulary: `vitrail info MODEL --words` lists them",
         )
 
 
 def change_settings(config: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:
-    """Decoding settings with some of them changed, and checked again."""
+    """Decoding settings with some of them changed, validated again."""
     try:
         return DecodeConfig.model_validate({**config.model_dump(), **changes})
     except ValidationError as error:
         first = error.errors()[0]
-        what, _, fix = str(first.get("ctx", {}).get("error", first["msg"])).partition("|")
+        refused = setting_error(first)
+        if refused is not None:
+            raise DecodeError(refused.what, where="the search settings", fix=refused.fix) from None
         name = ".".join(str(part) for part in first["loc"])
+        said = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
         raise DecodeError(
-            f"{name} = {changes[name]!r}: {what[:1].lower()}{what[1:]}" if name in changes else what,
-            where="the settings of the search",
-            fix=fix or f"the model's own is {getattr(config, name, None)!r}",
+            f"{name} = {changes[name]!r}: {said}" if name in changes else said,
+            where="the search settings",
+            fix=f"the model's own value is {getattr(config, name, None)!r}",
         ) from None

@@ -1,7 +1,7 @@
-"""Weights in a file: as they are, or packed into fewer bits. Whoever reads them gets float32.
+"""Weights in a file: as they are, or packed into fewer bits. Readers always get float32.
 
-float16: every tensor `name` in half precision. int8: a matrix `name` as whole numbers from -127 to 127, beside it
-`name.scale`, a float32 for each of its rows that they are to be multiplied by; what is no matrix stays as it is.
+float16: every tensor `name` in half precision. int8: a matrix `name` as integers from -127 to 127, and `name.scale`
+with one float32 per row, by which the row is multiplied; tensors that are not matrices stay float32.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 Precision = Literal["float32", "float16", "int8"]
 SCALE = ".scale"
-RESTORE = "copy the whole folder again from where it was whole; files of two models cannot be mixed"
+RESTORE = "copy the whole folder again from an intact copy; files of different models cannot be mixed"
 
 Shape = tuple[int, ...]
 
-_FLOATS = ("F64", "F32", "F16", "BF16")  # of all that safetensors knows, what weights may be stored as, beside …
+_FLOATS = ("F64", "F32", "F16", "BF16")  # the types of safetensors that weights may have, besides …
 _PACKED = "I8"
-_LARGEST = 127  # -128 is left out, so that a row and its negative are packed alike
+_LARGEST = 127  # -128 is not used, so that a row and its negative pack alike
 
 
 def pack(tensors: dict[str, Tensor], precision: Precision) -> dict[str, Tensor]:
-    """Weights as a file is to hold them. One that the precision cannot hold is refused by name."""
+    """Weights as stored in a file. A tensor that the precision cannot hold is refused by name."""
     packed: dict[str, Tensor] = {}
     for name, value in tensors.items():
         if precision == "int8" and value.dim() == 2:
-            packed[name], packed[name + SCALE] = _whole_numbers(value.float())
+            packed[name], packed[name + SCALE] = _quantised(value.float())
         else:
             packed[name] = value.half() if precision == "float16" else value.float()
     for name, value in packed.items():
         if value.is_floating_point() and not value.isfinite().all():
             raise FolderError(
-                f"{precision} cannot hold all numbers of '{name}'",
+                f"{precision} cannot represent all values of '{name}'",
                 where="the weights",
-                fix="keep them in float32; if they are not finite there either, train again with a smaller peak_rate",
+                fix="keep them in float32; if they are not finite there either, train again with a lower peak_rate",
             )
     return packed
 
@@ -62,14 +62,14 @@ def stored_shapes(path: Path) -> dict[str, Shape]:
 
 
 def unpack(tensors: dict[str, Tensor], *, where: str) -> dict[str, Tensor]:
-    """The same weights in float32; `where` is the file that they come from."""
+    """The same weights in float32; `where` is the file they come from."""
     import torch
 
     packed = {name for name, value in tensors.items() if value.dtype == torch.int8}
     found: dict[str, Tensor] = {}
     for name, value in tensors.items():
         if name.endswith(SCALE) and name.removesuffix(SCALE) in packed:
-            continue  # it was used with its matrix
+            continue  # used together with its matrix
         scale = tensors.get(name + SCALE)
         if value.is_floating_point():
             found[name] = value.float()
@@ -86,13 +86,13 @@ def _without_scale(name: str, kind: str) -> str:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """A file's weights in float32, however they are stored."""
-    stored_shapes(path)  # for its types
+    """A file's weights in float32, whatever precision they are stored in."""
+    stored_shapes(path)  # checks the types
     return unpack(read_tensors(path), where=str(path))
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """A file's tensors as they are."""
+    """A file's tensors as they are stored."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -103,29 +103,29 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def stored_precision(path: Path) -> Precision:
-    """The fewest bits that any of a file's weights are stored in."""
+    """The lowest precision among a file's weights."""
     kinds = {kind for kind, _ in _stored(path).values()}
     return "int8" if _PACKED in kinds else "float16" if "F16" in kinds else "float32"
 
 
 def _stored(path: Path) -> dict[str, tuple[str, Shape]]:
-    """Every tensor's type, as safetensors writes it, and its shape."""
+    """Every tensor's type, as safetensors names it, and its shape."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  (not a dictionary)
             return {name: (str(one.get_dtype()), tuple(one.get_shape())) for name, one in slices.items()}
     except (SafetensorError, OSError, ValueError) as error:
         raise _unreadable(path, error) from error
 
 
 def _unreadable(path: Path, error: Exception) -> FolderError:
-    return FolderError(f"these weights cannot be read: {error}", where=str(path), fix=RESTORE)
+    return FolderError(f"cannot read these weights: {error}", where=str(path), fix=RESTORE)
 
 
-def _whole_numbers(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix as whole numbers, and what each of its rows is to be multiplied by: off by half a step at most."""
+def _quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """A matrix as integers, and the scale of each row. The error is at most half a scale."""
     import torch
 
     largest = matrix.abs().amax(dim=1)

@@ -1,4 +1,4 @@
-"""A corpus and two models small enough to make in seconds."""
+"""A corpus and two models that take seconds to train."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ def corpus(tmp_path_factory) -> Corpus:
 
 @pytest.fixture(scope="session")
 def trained(corpus, tmp_path_factory) -> Path:
-    """A run that was never disturbed."""
+    """A run that was never interrupted."""
     out = tmp_path_factory.mktemp("runs") / "whole"
     vitrail("train", *corpus.options(), "--out", out, *settings())
     return out
@@ -47,7 +47,7 @@ def trained(corpus, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def run_command(corpus):
-    """The command line of the undisturbed run, into another folder."""
+    """The command line of the uninterrupted run, for another folder."""
 
     def command(out, *changes):
         return ["train", *corpus.options(), "--out", out, *settings(*changes)]
@@ -57,7 +57,7 @@ def run_command(corpus):
 
 @pytest.fixture(scope="session")
 def phrases(tmp_path_factory) -> Path:
-    """A model that has learnt something: French to English and back, whole words, told where to by a symbol."""
+    """A model that has learnt something: French to English and back, whole words, with a target-language symbol."""
     from vitrail.train import train
 
     folder = tmp_path_factory.mktemp("phrases")

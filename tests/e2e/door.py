@@ -1,4 +1,4 @@
-"""The product's door: the command line, as a process of its own or in the test's."""
+"""Run the command line, in its own process or in the test's."""
 
 import io
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from vitrail.cli import main
 
-# Small enough for a test, deep enough that every kind of weight is there.
+# Small enough for a test, deep enough to have every kind of weight.
 SMALL = [
     "model.d_model=32",
     "model.heads=2",
@@ -33,7 +33,7 @@ SMALL = [
 
 
 def vitrail(*arguments, input=None, check=True, **options):
-    """Run the command line as a user does; `check` expects it to go well."""
+    """Run the command line as a user does; with `check`, it must succeed."""
     done = subprocess.run(
         [sys.executable, "-m", "vitrail", *map(str, arguments)],
         input=input,
@@ -58,7 +58,7 @@ class Done:
 
 
 def command(*arguments, input="", check=True):
-    """The same without a process of its own: a second for each import of torch is saved, the rest is as it is."""
+    """The same in this process, which saves a second for importing torch."""
     before = sys.argv, sys.stdin, sys.stdout, sys.stderr
     given = input if isinstance(input, bytes) else input.encode("utf-8")
     sys.argv = ["vitrail", *map(str, arguments)]

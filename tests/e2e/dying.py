@@ -1,4 +1,4 @@
-"""A training that dies by SIGKILL at a chosen moment: what the processes of test_chaos.py run.
+"""A training that dies by SIGKILL at a chosen moment: the processes of test_chaos.py run this.
 
 A server process imports torch once and forks a child for each run, so that dying many times takes seconds.
 """
@@ -15,13 +15,13 @@ import safetensors.torch
 from vitrail.config import load_config
 from vitrail.train import train
 
-# What a run imports only when it needs it comes here before the fork, too.
+# Modules that a run imports lazily are imported here, before the fork.
 PRELOADED = ["dying", "sentencepiece", "torch._dynamo", "torch.utils.tensorboard"]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Dying at the `number`-th time that something is done: in the middle of it, or right before or after it."""
+    """Die at the `number`-th occurrence of an action: in the middle of it, or right before or after it."""
 
     kind: str  # "write", "flush", "rename" or "remove"
     number: int
@@ -55,7 +55,7 @@ def _arm(fault):
 
     def deadly(*arguments, **options):
         if fault.kind == "remove" and not Path(arguments[0]).exists():
-            return real(*arguments, **options)  # nothing to remove: that does not count
+            return real(*arguments, **options)  # nothing to remove: does not count
         done.append(arguments)
         if len(done) != fault.number:
             return real(*arguments, **options)

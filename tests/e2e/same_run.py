@@ -1,10 +1,10 @@
-"""What it means that two runs are the same: weights to the last bit, the log but for its clock."""
+"""When two runs are the same: equal weights to the last bit, and equal logs except for the clock."""
 
 import json
 
 
 def events(out):
-    """The log but for the clock."""
+    """The log without the clock."""
     found = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     return [{key: value for key, value in event.items() if key != "clock"} for event in found]
 
@@ -25,6 +25,6 @@ def assert_same_run(one, other):
 
 
 def _state(checkpoint):
-    """But for the length of the log, whose times have more digits or fewer."""
+    """Without the length of the log, whose times vary in their number of digits."""
     state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
     return {key: value for key, value in state.items() if key != "log_bytes"}

@@ -1,8 +1,9 @@
-"""A finished run goes into the box with a card that says what its receipt and its validation set say, or not at all."""
+"""A finished run becomes the built-in model, with a card that matches its receipt and validation set, or is refused."""
 
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import vitrail as package
 from vitrail import load
 from vitrail.data import Prepared
 from vitrail.data.phrasebook import held_out, training_pairs
@@ -59,7 +61,7 @@ max_extra = 5
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A folder with a run and its receipt, both made as they are for a real model."""
+    """A folder with a run and its receipt, both made as for a real model."""
     folder = tmp_path_factory.mktemp("finished")
     tests = []
     for to in ("en", "fr"):
@@ -83,7 +85,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture
 def box(tmp_path, monkeypatch, capsys):
-    """The script as a command, with a box of its own: gives the exit code, and what was printed."""
+    """Run the script with its own box; return the exit code and the output."""
     spec = importlib.util.spec_from_file_location("box_recipe", RECIPES / "box.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
@@ -101,6 +103,12 @@ def box(tmp_path, monkeypatch, capsys):
 
     script.run = run
     return script
+
+
+def test_the_card_of_the_built_in_model_is_the_template_filled_in(box):
+    texts = re.split(r"\{[^}]*\}", box.BLANK_CARD.read_text(encoding="utf-8"))
+    card = Path(package.__file__).with_name("builtin") / box.CARD
+    assert re.fullmatch("(.+?)".join(map(re.escape, texts)), card.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def asked(finished, *more):
@@ -129,7 +137,7 @@ def test_what_is_in_the_box_is_the_run_with_a_card_that_is_true(finished, box, p
             for model in (whole, packed)
         )
         scores = [measure(texts, data.references, resamples=0) for texts in (before, after)]
-        row = " | ".join(f"{score:.2f}" for one in scores for score in (one.bleu.score, one.chrf.score))
+        row = " | ".join(f"{score:.2f}" for one in scores for score in (one["bleu"].score, one["chrf"].score))
         same = sum(one == other for one, other in zip(before, after, strict=True)) / len(before)
         assert f"| {len(before)} | {row} | {same:.1%} |" in card
     for fact in ("CC BY 2.0 FR", "tatoeba.org", "www.manythings.org/anki", *receipt["data"].values(), precision):
@@ -164,7 +172,7 @@ def test_a_model_that_is_too_large_is_refused_and_the_old_one_stays(finished, bo
     assert box.run(*asked(finished, "--precision", "int8"))[0] == 0
     before = {path: path.read_bytes() for path in box.out.rglob("*") if path.is_file()}
     monkeypatch.setattr(box, "MOST", 10_000)
-    refused(box, asked(finished), "the box takes 0.01", "int8")
+    refused(box, asked(finished), "the limit is 0.01 MB", "int8")
     assert {path: path.read_bytes() for path in box.out.rglob("*") if path.is_file()} == before
     assert [path.name for path in box.out.parent.iterdir()] == ["builtin"]
 
@@ -185,4 +193,4 @@ def test_a_run_without_weights_or_data_is_refused(finished, box, tmp_path):
     shutil.rmtree(run / "data")
     refused(box, [run, "--receipt", receipt], str(run / "data"))
     refused(box, [tmp_path / "nothing", "--receipt", receipt], "no such folder")
-    refused(box, asked(finished, "--out", run), "something here already")
+    refused(box, asked(finished, "--out", run), "already exists")

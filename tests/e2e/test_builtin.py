@@ -1,4 +1,4 @@
-"""The model in the box: every command takes its name, a folder of that name is another thing, nothing is written."""
+"""The built-in model: every command takes its name, `./builtin` is a folder, and nothing is written to it."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from vitrail.weights import pack
 
 @pytest.fixture
 def box(phrases, tmp_path, monkeypatch):
-    """A box with a small model in it, as a wheel would have it: packed, without its data, and not to be written to."""
+    """A box with a small model, as in a wheel: packed, without its data, and read-only."""
     place = tmp_path / "site" / "vitrail" / "builtin"
     trained = ModelFolder.open(phrases)
     packed = pack(trained.model().state_dict(), "int8")
@@ -29,7 +29,7 @@ def box(phrases, tmp_path, monkeypatch):
 
 @pytest.fixture
 def test_set(tmp_path):
-    """The options for two files, line by line."""
+    """The options for two parallel files."""
     (tmp_path / "fr").write_text("merci\nje suis étudiant\n", encoding="utf-8")
     (tmp_path / "en").write_text("thanks\ni am a student\n", encoding="utf-8")
     return lambda name: ["--to", "en", "--source", tmp_path / "fr", f"--{name}", tmp_path / "en"]
@@ -69,7 +69,7 @@ def test_a_folder_of_that_name_is_named_by_a_path(box, phrases, tmp_path):
     shutil.copytree(phrases, "builtin")
     said = command("info", "builtin", "--json")
     assert json.loads(said.stdout)["folder"] == str(box)
-    assert "warning: 'builtin' is the model in the box" in said.stderr and "./builtin" in said.stderr
+    assert "warning: 'builtin' is the built-in model" in said.stderr and "./builtin" in said.stderr
     assert json.loads(command("info", "./builtin", "--json").stdout)["precision"] == "float32"
     assert package.load("./builtin").folder.path.resolve() == tmp_path / "work" / "builtin"
 
@@ -105,6 +105,6 @@ def test_an_empty_box_says_so(box, monkeypatch, arguments):
     done = command(*arguments, check=False)
     assert done.returncode == 2
     what, where, fix = done.stderr.splitlines()
-    assert "no model in the box" in what
+    assert "no built-in model" in what
     assert str(box.parent / "nothing") in where
     assert "vitrail demo" in fix

@@ -1,5 +1,5 @@
-"""Whatever happens to the machine: a run that is killed again and again is the run that never was; a disk that fills
-up or lets nobody write, or data that goes away, is named, and the last good checkpoint stays as it is."""
+"""Machine failures. A run that is killed again and again equals one that never was. A full or read-only disk and
+missing data are reported, and the last good checkpoint stays intact."""
 
 import errno
 import os
@@ -49,13 +49,13 @@ SETTINGS = {
     "train.subword_dropout": 0.2,
     "train.threads": 1,
 }
-# How often each is done for one checkpoint and its model.safetensors, or less: so that a fault comes within two.
+# A lower bound on how often each happens per checkpoint, so that a fault occurs within two checkpoints.
 PER_CHECKPOINT = {"write": 5, "flush": 12, "rename": 4, "remove": 1}
 
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory):
-    """Settings of a run of some hundred quick steps, several epochs of a small corpus."""
+    """Settings for a run of some hundred fast steps, several epochs of a small corpus."""
     folder = tmp_path_factory.mktemp("corpus")
     pairs = [pair for pair in training_pairs(1200, seed=3) if pair.target_language == "en"][:310]
     for name, chosen in (("pairs", pairs[:300]), ("validation_pairs", pairs[300:])):
@@ -66,7 +66,7 @@ def settings(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def untouched(settings, tmp_path_factory):
-    """Gives the folder of a run of so many steps that nothing happened to."""
+    """A function that returns the folder of an uninterrupted run of that many steps."""
     done = {}
 
     def run(steps):
@@ -108,7 +108,7 @@ def kill_by_fault(settings, out, draw, kind):
 
 
 def survive(settings, out, kinds, *, seed):
-    """Die once of each kind, in random order, then finish."""
+    """Die once in each way, in random order, then finish."""
     draw = random.Random(seed)
     draw.shuffle(kinds)
     for kind in kinds:
@@ -131,7 +131,7 @@ def test_killed_thirty_times_it_is_the_run_that_was_never_touched(settings, unto
     assert_same_run(untouched(400), tmp_path / "run")
 
 
-# what the machine refuses
+# system errors
 
 
 def typed(settings, out):
@@ -150,7 +150,7 @@ def assert_refused(done, *said):
 
 
 def assert_good(out):
-    """Every checkpoint that has its name is whole, and so is the model."""
+    """Every checkpoint with a final name is complete, and so is the model."""
     found = [path for path in (out / "checkpoints").iterdir() if not path.name.startswith(".")]
     assert found
     for checkpoint in found:
@@ -159,7 +159,7 @@ def assert_good(out):
 
 
 class Refusing:
-    """Refuses an act of the system on files of certain names, once it is told to."""
+    """Makes a system call fail for files of certain names, once armed."""
 
     def __init__(self, monkeypatch, owner, act, code, names):
         self.active, real = False, getattr(owner, act)
@@ -207,7 +207,7 @@ def test_a_refusal_of_the_system_is_named_and_the_run_goes_on_when_it_is_over(
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of its own, of 1 MB, where the test may mount one."""
+    """A separate disk of 1 MB, if the test may mount one."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = shutil.which("mount") and subprocess.run(
@@ -224,7 +224,7 @@ def remount(disk, option):
 
 
 def test_a_disk_that_is_full_or_read_only_costs_nothing(settings, untouched, small_disk, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)  # its thread would add a traceback of its own
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)  # its thread would add a traceback
     out = small_disk / "run"
     hoarding = {**settings, "train.keep_checkpoints": 1000}
     assert_refused(command(*typed(hoarding, out), check=False), "the disk is full", str(out))
@@ -236,7 +236,7 @@ def test_a_disk_that_is_full_or_read_only_costs_nothing(settings, untouched, sma
     assert files(out) == before
     remount(small_disk, "rw")
     done = command(*typed(settings, out))
-    assert "going on from step" in done.stderr
+    assert "resuming from step" in done.stderr
     assert_same_run(untouched(100), out)
 
 
@@ -250,7 +250,7 @@ def test_data_that_goes_away_is_named_and_the_run_goes_on_when_it_is_back(settin
     assert_good(out)
 
     aside.rename(shard)
-    prepared = Prepared.open(out / "data")  # whole, until
+    prepared = Prepared.open(out / "data")  # intact, until
     shard.rename(aside)
     with pytest.raises(FolderError, match="cannot be read any more: No such file") as caught:
         prepared.train[0].rows(0)

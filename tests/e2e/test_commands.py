@@ -1,4 +1,4 @@
-"""Every command through its door: what a user types, and what comes back."""
+"""Every command as a user types it, and its output."""
 
 import gzip
 import json
@@ -31,7 +31,7 @@ STRANGE = [
 
 @pytest.fixture(scope="module")
 def sentences(phrases, tmp_path_factory):
-    """Sentences of which the phrases model knows every word, and their translations."""
+    """Sentences whose words the phrases model knows, and their translations."""
     folder, words = tmp_path_factory.mktemp("sentences"), package.load(phrases).tokenizers.source
     pairs = [pair for pair in held_out(400, seed=5) if pair.target_language == "en"]
     pairs = [pair for pair in pairs if not words.unknown(f"{pair.source} {pair.target}")][:30]
@@ -107,6 +107,7 @@ def test_several_translations_of_a_text_are_a_line_each_with_its_score(phrases):
 def test_every_translation_begins_with_the_prefix(phrases, sentences):
     source = sentences[0].read_bytes()
     found = lines(command("translate", phrases, "--to", "en", "--prefix", "i am", input=source).stdout)
+    assert len(found) == len(lines(source.decode())) > 1
     assert all(line.split()[:2] == ["i", "am"] for line in found)
 
 
@@ -319,7 +320,7 @@ def test_a_run_from_a_recipe_ends_says_so_again_and_goes_on_when_asked_to(corpus
     assert "finished at step 3" in again.stdout
     assert (out / "model.safetensors").read_bytes() == before
     further = train(5)
-    assert "going on from step 3" in further.stderr
+    assert "resuming from step 3" in further.stderr
     assert "finished at step 5" in further.stdout
 
 
@@ -367,7 +368,7 @@ def test_standard_error_may_be_closed(phrases):
     well = subprocess.run([*run, "info", str(phrases)], stdout=subprocess.PIPE, check=False, env=environment)
     assert well.returncode == 0 and b"d_model" in well.stdout
     wrong = subprocess.run([*run, "info", "nosuch"], stdout=subprocess.PIPE, check=False)
-    assert wrong.returncode == 2 and wrong.stdout == b""  # an error is no result
+    assert wrong.returncode == 2 and wrong.stdout == b""  # an error is not a result
 
 
 def test_standard_output_may_be_closed(phrases):
@@ -387,6 +388,6 @@ def test_a_section_s_name_in_a_help_text_is_not_taken_for_markup():
 
 def test_a_run_too_short_for_its_validation_says_so(run_command, tmp_path):
     short = ("train.max_steps=2", "train.validate_every=100")
-    assert "before its first look at the validation data" in command(*run_command(tmp_path / "run", *short)).stderr
+    assert "before its first validation" in command(*run_command(tmp_path / "run", *short)).stderr
     usual = ("train.max_steps=2", "train.validate_every=2")
-    assert "first look" not in command(*run_command(tmp_path / "other", *usual)).stderr
+    assert "first validation" not in command(*run_command(tmp_path / "other", *usual)).stderr

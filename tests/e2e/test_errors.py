@@ -1,4 +1,4 @@
-"""Whatever a user gets wrong is answered with what, where and how to fix it, and costs nothing."""
+"""Every user error is answered with what, where and how to fix it, and loses nothing."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ import vitrail as package
 
 @dataclass(frozen=True)
 class Place:
-    """A desk with everything on it that can be given to a command, right or wrong."""
+    """Everything that can be passed to a command, right or wrong."""
 
     folder: Path
     model: Path
@@ -39,7 +39,7 @@ class Place:
         return ["train", *files, "--out", self.folder / "run", *settings(*changes)]
 
     def harmed(self, name, harm):
-        """A copy of the model, but for one file."""
+        """A copy of the model with one file changed or removed."""
         copy = self.folder / "harmed"
         copy.mkdir()
         for file in ("manifest.json", "config.toml", "model.safetensors"):
@@ -90,13 +90,14 @@ def pairs(p, name, text):
     return ["train", "--out", p.folder / "run", *settings(f"data.pairs='{path}'")]
 
 
-# What is typed, and what must be said about it.
+# The command line, and what the error must say.
 WRONG = {
     # the command line
     "an unknown command": (lambda p: ["translat"], ["translat", "Did you mean 'translate'", "vitrail --help"]),
     "an unknown option": (lambda p: ["translate", p.model, "--beem-size", 3], ["--beem-size", "--beam-size"]),
     "a missing option": (lambda p: ["train", "--source", p.source], ["--out", "vitrail train --help"]),
     "a number that is none": (lambda p: ["translate", p.model, "--beam-size", "many"], ["--beam-size", "integer"]),
+    "text without quotes": (lambda p: ["translate", p.model, "je", "suis"], ["extra argument", "suis", "in quotes"]),
     "text and a file": (lambda p: ["translate", p.model, "merci", "--input", p.source], ["TEXT and --input"]),
     # settings
     "an unknown key": (
@@ -126,15 +127,15 @@ WRONG = {
     "half of a corpus": (lambda p: recipe(p, "[data]\nsource = 'a'\n"), ["no 'target'", "give both"]),
     # files
     "a file that is not there": (lambda p: p.train(source=p.folder / "no"), ["no such file", "check the path"]),
-    "a folder for a file": (lambda p: p.train(source=p.folder), ["a folder, not a file", "give a file in it"]),
+    "a folder for a file": (lambda p: p.train(source=p.folder), ["a folder, not a file", "give a file inside it"]),
     "an empty file": (lambda p: p.train(source=p.new("empty")), ["the file is empty", "empty"]),
     "a line too few": (
         lambda p: p.train(source=p.new("short", without_line(p.source, 300))),
-        ["499 lines", "500", "seem to part near line"],
+        ["499 lines", "500", "seem to diverge near line"],
     ),
     "a test set with a line too few": (
         lambda p: evaluate(p, reference=p.new("short", without_line(p.target, 300))),
-        ["500 lines", "499", "seem to part near line"],
+        ["500 lines", "499", "seem to diverge near line"],
     ),
     "no test set": (lambda p: ["evaluate", p.words], ["no test set", "--source and --reference, or --pairs"]),
     "half a test set": (lambda p: ["evaluate", p.model, "--source", p.source], ["half a test set", "--reference"]),
@@ -163,7 +164,7 @@ WRONG = {
         ["did you mean 'sorce'"],
     ),
     "a TSV without tabs": (lambda p: pairs(p, "a.tsv", "a\tb\nc d\n"), ["no column 2", "line 2"]),
-    "pairs of no known kind": (lambda p: pairs(p, "a.txt", "a\tb\n"), ["TSV or JSON lines", "let it end in"]),
+    "pairs of no known kind": (lambda p: pairs(p, "a.txt", "a\tb\n"), ["TSV or JSON lines", "rename it to end in"]),
     "a strict corpus": (
         lambda p: [*p.train(source=p.new("a", "x\n\n"), target=p.new("b", "y\nz\n")), "--strict"],
         ["empty", "line 2", "strict = false"],
@@ -175,24 +176,24 @@ WRONG = {
     ),
     "a name that is too long": (lambda p: ["translate", "x" * 5000, "merci"], ["name too long", "check the path"]),
     "an --out that is too long": (lambda p: ["train", "--out", "x" * 300, *p.train()[1:5]], ["name too long"]),
-    # places to write to
+    # output folders
     "a place below a file": (
         lambda p: ["train", *p.train()[1:5], "--out", p.new("file") / "run", *settings()],
         ["cannot write", "Not a directory", "check the path"],
     ),
     "a file for a folder": (
         lambda p: ["train", "--out", p.new("file"), *p.train()[1:5]],
-        ["give --out a folder"],
+        ["give a folder as --out"],
     ),
     "a folder of other things": (
         lambda p: (p.new("notes.txt"), ["train", "--out", p.folder, *p.train()[1:5]])[1],
-        ["holds other things (notes.txt)", "choose another --out"],
+        ["holds other files (notes.txt)", "choose another --out"],
     ),
     "a place to prepare in that is taken": (
         lambda p: (p.new("notes.txt"), ["prepare", "--out", p.folder, *p.train()[1:5]])[1],
-        ["no manifest.json", "choose another place"],
+        ["no manifest.json", "choose another folder"],
     ),
-    "an average over something": (lambda p: ["average", p.model, "--out", p.folder], ["something here already"]),
+    "an average over something": (lambda p: ["average", p.model, "--out", p.folder], ["already exists"]),
     "output into a folder": (
         lambda p: ["translate", p.model, "merci", "--output", p.folder],
         ["cannot write", "Is a directory"],
@@ -325,7 +326,7 @@ def test_a_mistake_is_answered_and_leaves_no_trace(place, wrong):
 
 
 def _parts(errors):
-    """What, where and how to fix it, in that order, at the end of what was said."""
+    """What, where and how to fix it, in that order, at the end of the output."""
     message = errors[errors.index("error: ") :]
     what, _, rest = message.partition("\n  at ")
     where, _, fix = rest.partition("\n  fix: ")
@@ -343,7 +344,7 @@ def test_a_refused_start_does_not_stand_in_the_way_of_the_right_one(place):
     done = command(*place.train(*absurd), check=False)
     assert done.returncode == 2
     what, where, _ = _parts(done.stderr)
-    assert "step 1 made weights that are not numbers" in what
+    assert "step 1 produced weights that are not finite" in what
     assert "there is no checkpoint yet" in what
     assert "epoch 0, batch 0" in where
     assert str(place.source) in where
@@ -356,7 +357,7 @@ def test_a_refused_start_does_not_stand_in_the_way_of_the_right_one(place):
 
 
 def test_a_loss_that_is_not_finite_names_the_batch_and_leaves_the_last_good_checkpoint(place):
-    # Weights that grow thirty-fold with every step: good for some steps, then not.
+    # Weights that grow thirty-fold with every step: finite for some steps, then not.
     growing = (
         "train.optimizer=adamw",
         "train.weight_decay=30000.0",
@@ -395,10 +396,10 @@ def test_a_run_is_held_to_its_settings_and_to_its_data(place):
     assert "train.seed was 1, now 2" in refused.stderr
     prepare("data.vocabulary_size=310")
     other_words = train("train.max_steps=2")
-    assert "the vocabulary of the prepared data is not the run's" in other_words.stderr
+    assert "the prepared data has a different vocabulary from the run" in other_words.stderr
     prepare("data.vocabulary_size=300", "data.max_length=20")
     other_lines = train("train.max_steps=2")
-    assert "not the data that the run began with" in other_lines.stderr
+    assert "not the data that the run started with" in other_lines.stderr
     prepare("data.vocabulary_size=300", "data.joint=false", "model.tie_embeddings=target")
     out = place.folder / "other"
     other_sides = train()
@@ -409,7 +410,7 @@ def test_a_run_is_held_to_its_settings_and_to_its_data(place):
     out = place.folder / "run"
     after = files(out)
     changed = {path.name for path in before if before[path] != after[path]}
-    assert changed <= {"config.toml", "manifest.json"}  # how long to go on may change, and did
+    assert changed <= {"config.toml", "manifest.json"}  # the length of the run may change, and did
 
     prepare("data.vocabulary_size=300")
     assert "finished at step 2" in train("train.max_steps=2").stdout
@@ -428,7 +429,7 @@ def test_checkpoints_that_were_removed_or_harmed_are_answered(place):
 
     assert train(3).returncode == 0
     shutil.rmtree(checkpoints / "step-000003")
-    assert "going on from step 2" in train(3).stderr
+    assert "resuming from step 2" in train(3).stderr
 
     (checkpoints / "step-000003" / "optimizer.safetensors").write_bytes(b"")
     harmed = train(4)
@@ -443,7 +444,7 @@ def test_checkpoints_that_were_removed_or_harmed_are_answered(place):
     shutil.rmtree(checkpoints)
     nothing = train(5)
     assert nothing.returncode == 2
-    assert "no checkpoint to go on from" in _parts(nothing.stderr)[0]
+    assert "no checkpoint to resume from" in _parts(nothing.stderr)[0]
     assert command("translate", out, "merci").returncode == 0
 
 
@@ -452,7 +453,7 @@ def test_a_full_disk_costs_nothing_and_the_same_command_goes_on(place):
     first = place.train("train.max_steps=6", "train.checkpoint_every=6")
     command(*first)
     before = files(place.folder / "run")
-    # A limit on the size of files is the part of a full disk that a test can have without a disk of its own.
+    # A limit on the file size simulates a full disk without a disk of its own.
     largest = max(len(content) for path, content in before.items() if path.name == "optimizer.safetensors")
 
     def limit():
@@ -461,14 +462,14 @@ def test_a_full_disk_costs_nothing_and_the_same_command_goes_on(place):
     full = vitrail(*run, check=False, preexec_fn=limit)
     assert full.returncode == 2, full.stderr
     what, where, fix = _parts(full.stderr)
-    assert "nothing that was complete has been touched" in what
+    assert "files that were complete are unchanged" in what
     assert "step-000012" in where
     assert "run the same command again" in fix
     assert "Traceback" not in full.stderr
     kept = files(place.folder / "run" / "checkpoints")
     assert kept == {path: content for path, content in before.items() if "checkpoints" in path.parts}
     assert command("translate", place.folder / "run", "merci").returncode == 0
-    assert "going on from step 6" in command(*run).stderr
+    assert "resuming from step 6" in command(*run).stderr
 
 
 def test_a_full_standard_output_is_named(phrases):
@@ -495,11 +496,11 @@ def test_ctrl_c_ends_a_translation_quietly(phrases):
     )
     process.stdin.write(b"\n" * 1024)
     process.stdin.flush()
-    assert [process.stdout.readline() for _ in range(1024)] == [b"\n"] * 1024  # all are done, and it waits for more
-    while process.poll() is None:  # once more where it came in the moment before Python began to wait, and was lost
+    assert [process.stdout.readline() for _ in range(1024)] == [b"\n"] * 1024  # all are done, and it waits for input
+    while process.poll() is None:  # again, if the signal came just before Python began to wait and was lost
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=5)  # before its input ends, which would end it too
+            process.wait(timeout=5)  # before its input ends, which would end the process too
     _, errors = process.communicate()
     assert process.returncode == 130
     assert b"Traceback" not in errors

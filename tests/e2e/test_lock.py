@@ -1,4 +1,4 @@
-"""Two trainings into one folder: the second is told so, and nothing happens to the first."""
+"""Two trainings into one folder: the second is refused, and the first is unaffected."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from vitrail.train.lock import LOCK, sole_writer
 
 @pytest.fixture
 def running(run_command, tmp_path):
-    """A training that has written a checkpoint and is now held still; gives its folder and its process."""
+    """The folder and process of a training that has written a checkpoint and is now paused."""
     out = tmp_path / "run"
     process = subprocess.Popen(
         [sys.executable, "-m", "vitrail", *map(str, run_command(out, "train.max_steps=1000000"))],
@@ -42,16 +42,16 @@ def test_a_second_training_is_refused_and_touches_nothing(running, run_command, 
     for typed in (run_command(out), run_command(out, "train.seed=2"), ["average", out]):
         second = command(*typed, check=False)
         assert second.returncode == 2
-        assert "another training is writing here" in second.stderr
+        assert "another training is writing to this folder" in second.stderr
         assert f"at {out}" in second.stderr
-        assert "wait for it, or choose another --out" in second.stderr
+        assert "wait for it to finish, or choose another --out" in second.stderr
     assert files(out) == before
 
     process.kill()
     process.wait()
     assert (out / LOCK).exists(), "a process that is killed removes nothing"
-    over = command(*run_command(out, "train.max_steps=1"))  # it has done more than that already
-    assert "going on from step" in over.stderr and "finished at step" in over.stdout
+    over = command(*run_command(out, "train.max_steps=1"))  # it has already done more than that
+    assert "resuming from step" in over.stderr and "finished at step" in over.stdout
     command("average", out)
     assert not (out / LOCK).exists()
 
@@ -71,7 +71,7 @@ def test_one_writer_after_another(tmp_path):
 
 
 def test_a_lock_whose_file_was_just_removed_is_none(tmp_path, monkeypatch):
-    """Between opening and locking the file its owner may end and remove it: then that lock would keep nobody out."""
+    """Between opening and locking the file, its owner may end and remove it; that lock would keep nobody out."""
     opened, real = [], os.open
 
     def open_late(path, *arguments):

@@ -270,6 +270,29 @@ def test_the_theme_is_chosen_and_remembered(open_page, street):
     page.locator("html[data-theme=dark]").wait_for(state="attached")
 
 
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_the_chosen_colours_are_there_before_anything_is_drawn(browser, studio, street, tmp_path, look):
+    """As a file and in the studio, with the page's own script still on its way."""
+    from vitrail.explain import page_of
+
+    head, tag, _ = page_of(street).partition("<body>")  # and nothing that draws
+    (tmp_path / "page.html").write_text(head + tag, encoding="utf-8")
+    other = "dark" if look == "light" else "light"
+    for place in ((tmp_path / "page.html").as_uri(), f"http://127.0.0.1:{studio.server_port}/?token=t"):
+        with browser.new_context(color_scheme=other) as context:  # the reader chose against the system
+            context.add_init_script(f"localStorage.setItem('vitrail-theme', '{look}')")
+            page = context.new_page()
+            page.route("**/main.js", lambda route: None)  # never answered
+            page.goto(place, wait_until="commit")
+            page.locator(f"html[data-theme={look}]").wait_for(state="attached")
+            paper = page.wait_for_function(  # the style sheets may still be loading
+                "(([r, g, b, a]) => a === '0' ? null : [r, g, b].map(Number))"
+                "(getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g))"
+            ).json_value()
+            assert (min(paper) > 200) == (look == "light")
+            assert page.locator("header").count() == 0
+
+
 def test_a_picture_is_saved_as_svg_and_png(open_page, street, tmp_path):
     page = open_page(street, "view=embeddings&token=8")
     with page.expect_download() as download:

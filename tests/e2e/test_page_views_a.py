@@ -60,7 +60,7 @@ def test_the_layout_of_positions_can_be_switched(open_page, street):
     # The post's four numbers for position 1: sin 1, sin 0.0001, cos 1, cos 0.0001.
     for column, value in enumerate((np.sin(1), np.sin(1e-4), np.cos(1), np.cos(1e-4))):
         assert number(point_at(page, "example", 1, column, (5, 4))[1]) == pytest.approx(value, rel=1e-6)
-    assert "if it had this layout" in page.locator(".figure .picture").text_content()
+    assert "position, in this layout" in page.locator(".figure .picture").text_content()
 
 
 def test_positions_of_models_that_add_none(open_page, rotary, relative, screenshots):
@@ -128,7 +128,7 @@ def test_query_key_value_turned_and_shared(open_page, rotary, screenshots):
     page = open_page(rotary, "view=query-key-value&head=3&token=8")
     assert "kv head 1" in page.locator(".prose").inner_text()
     turned = rotary["encoder.0.self_attention.k_rotated"]
-    lines = point_at(page, "k-turned-0", 0, 2, (1, turned.shape[2]))
+    lines = point_at(page, "k-rotated-0", 0, 2, (1, turned.shape[2]))
     assert numbers_in(lines[0])[-1] == pytest.approx(turned[1, IT, 2], rel=1e-6)
     page.screenshot(path=screenshots / "08-query-key-value-rope.png", full_page=True)
 

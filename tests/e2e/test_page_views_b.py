@@ -55,7 +55,7 @@ def test_decoding(open_page, street, leave_pictures):
 def test_decoding_steps_scrubs_and_plays(open_page, street):
     page = open_page(street, "view=decoding")
     steps = len(street.document["target"]["ids"])
-    page.get_by_role("button", name="one step on").click()
+    page.get_by_role("button", name="one step forward").click()
     assert "step=1" in page.evaluate("location.hash")
     scrubber = page.locator('[data-key="slider-decoding"]')
     scrubber.fill("4")  # moved and let go

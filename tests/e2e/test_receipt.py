@@ -1,4 +1,4 @@
-"""A recipe's receipt: what it says is what the run, the data and the evaluation say."""
+"""A recipe's receipt agrees with the run, the data and the evaluation."""
 
 import json
 import os
@@ -39,11 +39,11 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     recipe, tests, out = tmp_path / "small.toml", tmp_path / "tests.toml", tmp_path / "run"
     write_recipe(corpus, recipe)
     sides = {"source": corpus.validation_source.as_posix(), "reference": corpus.validation_target.as_posix()}
-    tests.write_text("")  # not needed as long as nothing is evaluated
+    tests.write_text("")  # not needed unless something is evaluated
     untested = make_receipt(recipe, out, tests, "--no-tests")
     tests.write_text("[[small]]\n" + "\n".join(f'{key} = "{path}"' for key, path in sides.items()))
     assert not untested["tests"] and not untested["earlier"]
-    for times in (1, 2):  # both find the run finished, and evaluate it once more
+    for times in (1, 2):  # both find the run finished, and evaluate it again
         receipt = make_receipt(recipe, out, tests)
         assert len(receipt["tests"]) == times and not receipt["earlier"]
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=SCRIPT.parent, capture_output=True, text=True, check=False)
@@ -80,10 +80,10 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(corpus, tmp_path):
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, process_group=0) as process:
         while process.poll() is None and not (out / "log.jsonl").exists():
             time.sleep(0.01)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to both of them
+        os.killpg(process.pid, signal.SIGINT)  # to both, as a terminal does
         errors = process.stderr.read().decode()
     assert process.returncode == 130, errors
-    assert "run the same command again to go on" in errors
+    assert "run the same command again to resume" in errors
     assert any((out / "checkpoints").iterdir())
     assert not recipe.with_suffix(".receipt.json").exists()
 
@@ -94,5 +94,5 @@ def test_a_test_set_that_is_missing_is_named_before_the_training(corpus, tmp_pat
     tests.write_text(f'[[small]]\nsource = "{corpus.source.as_posix()}"\nreference = "nowhere.en"\n')
     command = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode and "nowhere.en is not there" in done.stderr
+    assert done.returncode and "nowhere.en is missing" in done.stderr
     assert not out.exists()

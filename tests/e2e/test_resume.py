@@ -1,4 +1,4 @@
-"""A run that was killed, and resumed, is the same run: weights to the last bit, the log but for its clock."""
+"""A run that was killed and resumed is the same run: equal weights to the last bit, equal logs except for the clock."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def start(command):
 
 
 def disturb(command, out, number, has_come):
-    """Start the run and send it a signal once `has_come` says so; give what it printed and how it ended."""
+    """Start the run, signal it once `has_come` is true, and return its exit code and error output."""
     process = start(command)
     while process.poll() is None and not has_come(out):
         time.sleep(0.001)
@@ -64,13 +64,13 @@ def test_stopped_by_a_signal_it_saves_says_how_to_go_on_and_is_the_same_run(run_
     out = tmp_path / "stopped"
     code, errors = disturb(run_command(out), out, number, lambda out: lines(out) >= 3)
     assert code == 130
-    assert "run the same command again to go on" in errors
+    assert "run the same command again to resume" in errors
     steps = [path.name for path in (out / "checkpoints").iterdir()]
     assert steps, "a checkpoint was written"
     process = start(run_command(out))
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert "going on from step" in errors
+    assert "resuming from step" in errors
     assert_same_run(trained, out)
 
 

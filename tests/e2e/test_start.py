@@ -1,4 +1,4 @@
-"""Help and imports are quick: torch is not touched before a model is needed. The public names are all there."""
+"""Help and imports are fast: torch is not imported until a model is needed. All public names exist."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The studio through its door: the real command, a real port, and a real browser."""
+"""The studio end to end: the real command, a real port and a real browser."""
 
 import json
 import os
@@ -220,13 +220,13 @@ def test_what_a_trace_left_out_is_fetched_when_it_is_looked_at(page, phrases, sc
         turn_to(page, "view=output&text=merci&to=en")
         page.locator('[data-key="output-logits"]').wait_for()
         assert asked.count("inside") == 2
-        # The studio keeps the last traces only: what it has let go is said, and can be asked for again.
+        # The studio keeps only the last traces; for an older one it says so, and the page can ask again.
         for other in ("bonjour", "au revoir"):
             assert ask(address, "api/trace", {"model": phrases.name, "text": other, "to": "en"})[0] == 200
         turn_to(page, "view=masked&text=merci&to=en")
         alert = page.get_by_role("alert")
         alert.wait_for()
-        assert "moved on" in alert.inner_text()
+        assert "no longer keeps" in alert.inner_text()
         page.screenshot(path=str(screenshots / "16-masked-not-given.png"), full_page=True)
         page.get_by_role("button", name="Ask again").click()
         page.get_by_role("alert").wait_for()

@@ -1,4 +1,4 @@
-"""The view of the training run in a stand-alone file: what the folder's log says, or that there is none."""
+"""The view of the training run in a stand-alone file: the folder's log, or a note that there is none."""
 
 import json
 

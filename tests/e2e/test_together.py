@@ -1,4 +1,4 @@
-"""Several processes train one model: the gradients of one, the same run after a kill, one voice for all."""
+"""Several processes train one model: the gradients of one process, the same run after a kill, one output for all."""
 
 import json
 import os
@@ -40,7 +40,7 @@ SETTINGS = {
     "train.ema": 0.9,
     "train.threads": 1,
 }
-# Without anything random, so that it makes no difference who sees what.
+# Without randomness, so that it does not matter which process sees what.
 PLAIN = {"model.dropout": 0.0, "train.max_steps": 1, "train.checkpoint_every": 1}
 
 
@@ -78,7 +78,7 @@ def typed(data):
 
 @pytest.fixture(scope="module")
 def untouched(data, tmp_path_factory):
-    """Gives the folder of a run of so many processes that nothing happened to."""
+    """A function that returns the folder of an uninterrupted run with that many processes."""
     done = {}
 
     def run(count):
@@ -95,7 +95,7 @@ def untouched(data, tmp_path_factory):
 def finish(together):
     codes, said = together.end()
     assert codes == [0] * len(codes), said
-    assert not any(said[1:]), "only the first speaks"
+    assert not any(said[1:]), "only the first one reports"
     return said[0]
 
 
@@ -108,7 +108,7 @@ def lines(out):
 
 
 def gradients(out, step=1):
-    """The mean of the gradients so far, as Adam remembers it."""
+    """Adam's running mean of the gradients."""
     tensors = load_file(out / "checkpoints" / f"step-{step:06d}" / "optimizer.safetensors")
     found = {name: value for name, value in tensors.items() if name.endswith("exp_avg")}
     assert all(value.abs().max() > 0 for value in found.values())
@@ -141,7 +141,7 @@ def test_several_processes_have_the_gradients_of_one(typed, tmp_path, count, cha
 @pytest.mark.slow
 def test_after_some_steps_weights_are_still_those_of_one_process(typed, tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
-    # Without biases: those of keys change nothing but the noise that Adam blows up.
+    # Without biases: key biases have no effect, and Adam amplifies their noise.
     changes = {**PLAIN, "train.max_steps": 8, "train.checkpoint_every": 8, "model.bias": "false"}
     command(*typed(one, **changes))
     finish(Together(2, typed(two, **changes), tmp_path / "said"))
@@ -164,11 +164,11 @@ def test_one_is_killed_the_others_say_so_and_resumed_it_is_the_same_run(typed, u
             continue
         assert codes[rank] == 2
         assert "Traceback" not in said[rank]
-        assert f"another of the run's {count} processes is gone" in said[rank]
+        assert f"another of the run's {count} processes died" in said[rank]
         assert f"at {out}" in said[rank] and "run the same command again" in said[rank]
     for checkpoint in (out / "checkpoints").glob("step-*"):
         check_checkpoint(checkpoint)
-    assert "going on from step 6" in finish(Together(count, typed(out), tmp_path / "said"))
+    assert "resuming from step 6" in finish(Together(count, typed(out), tmp_path / "said"))
     assert_same_run(untouched(count), out)
 
 
@@ -177,7 +177,7 @@ def test_a_signal_to_any_of_them_stops_all_with_a_checkpoint(typed, untouched, t
     out, strike = tmp_path / "run", Strike(int(number == signal.SIGTERM), number, after=9)
     codes, said = Together(2, typed(out), tmp_path / "said", strike).end()
     assert codes == [130, 130], said
-    assert "run the same command again to go on" in said[0] and not said[1]
+    assert "run the same command again to resume" in said[0] and not said[1]
     assert json.loads((out / "checkpoints" / "step-000010" / "state.json").read_text())["processes"] == 2
     finish(Together(2, typed(out), tmp_path / "said"))
     assert_same_run(untouched(2), out)
@@ -195,10 +195,10 @@ def test_going_on_with_another_number_of_processes_is_said(typed, tmp_path):
     out = tmp_path / "run"
     finish(Together(2, typed(out, train__max_steps=6), tmp_path / "said"))
     said = command(*typed(out, train__max_steps=8)).stderr
-    assert "the run began with 2 processes and goes on with 1: it will be as good, but not the same to the last" in said
+    assert "the run started with 2 processes and resumes with 1: equally good, but not identical to the last" in said
 
 
-# one voice
+# one output
 
 
 def test_what_is_wrong_before_training_is_said_once(typed, tmp_path):
@@ -244,7 +244,7 @@ def test_torchrun_starts_them_and_ctrl_c_stops_them_with_a_checkpoint(typed, tmp
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate()
-    assert "run the same command again to go on" in said
+    assert "run the same command again to resume" in said
     assert list((out / "checkpoints").glob("step-*"))
 
 
@@ -259,5 +259,5 @@ def test_torchrun_brings_back_one_that_died(typed, untouched, tmp_path):
     os.kill(int(workers[-1]), signal.SIGKILL)
     said, _ = process.communicate()
     assert process.returncode == 0, said
-    assert "going on from step" in said and "finished at step 24" in said
+    assert "resuming from step" in said and "finished at step 24" in said
     assert_same_run(untouched(2), out)

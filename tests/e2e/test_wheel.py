@@ -1,4 +1,4 @@
-"""The wheel, built from the checkout and installed outside it, is whole; so is the archive of the sources."""
+"""The wheel, built from the checkout and installed outside it, is complete; so is the source archive."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def build(kind, folder):
 
 
 def files_of_the_package():
-    """What git knows below src; nothing in a checkout without git, which has no list to compare with."""
+    """The files under src that git tracks; empty in a checkout without git, which has nothing to compare with."""
     listed = subprocess.run(
         ["git", "ls-files", "src"], cwd=CHECKOUT, capture_output=True, encoding="utf-8", check=False
     )
@@ -40,7 +40,7 @@ def files_of_the_package():
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A folder with nothing but the wheel in it."""
+    """A folder with only the wheel installed in it."""
     folder = tmp_path_factory.mktemp("wheel")
     wheel = build("--wheel", folder)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", folder / "site"]
@@ -50,9 +50,9 @@ def installed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outside(installed):
-    """Python, outside the checkout, that finds the wheel and the dependencies but not the checkout."""
+    """Run Python outside the checkout, with the wheel and the dependencies but not the checkout on its path."""
     folder, _ = installed
-    # -S leaves out the site module, and with it the editable installation that leads to the checkout.
+    # -S skips the site module, and with it the editable installation that points to the checkout.
     paths = [str(folder / "site"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
 

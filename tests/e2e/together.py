@@ -1,4 +1,4 @@
-"""Processes that train one model together, as torchrun would start them, but forked from one that has torch already."""
+"""Processes that train one model together, as torchrun starts them, but forked from one that has imported torch."""
 
 import multiprocessing
 import os
@@ -14,7 +14,7 @@ from vitrail.train.loop import Trainer
 
 @dataclass(frozen=True)
 class Strike:
-    """A signal that one of the processes gets when it has done so many steps."""
+    """A signal sent to one of the processes after this many steps."""
 
     rank: int
     number: int
@@ -22,7 +22,7 @@ class Strike:
 
 
 class Together:
-    """`vitrail` with the same arguments in several processes; what each of them says goes to a file of its own."""
+    """`vitrail` with the same arguments in several processes; each writes its output to its own file."""
 
     def __init__(self, count, arguments, folder, strike=None):
         context = multiprocessing.get_context("forkserver")
@@ -40,7 +40,7 @@ class Together:
             process.start()
 
     def end(self):
-        """How each of them ended, and what it said."""
+        """The exit code and output of each process."""
         for process in self.processes:
             process.join()
         return [process.exitcode for process in self.processes], [

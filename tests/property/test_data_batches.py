@@ -1,4 +1,4 @@
-"""Every pair once an epoch, within the budget, and the same batches again from any place."""
+"""Every pair once per epoch, within the budget, and the same batches again from any position."""
 
 import tempfile
 from collections import Counter
@@ -25,7 +25,7 @@ def small_pools(monkeypatch):
 
 
 def shard(folder, name, lengths):
-    """A shard whose pairs can be told apart: the first id of both rows is the pair's number."""
+    """A shard with distinguishable pairs: the first id of both rows is the pair's number."""
     with ShardWriter(folder, name, 1000) as writer:
         sources, targets = zip(*(expected(lengths, number) for number in range(len(lengths))), strict=True)
         writer.write(sources, targets, range(1, len(lengths) + 1))
@@ -129,6 +129,48 @@ def test_positions_count_batches_and_epochs(corpora):
         assert positions == [Position(0, n) for n in range(1, count)] + [Position(1, 0)]
 
 
+def test_an_epoch_of_many_pools_is_counted_through_and_found_again(tmp_path):
+    corpus = [[(n % 9 + 1, (n * 7) % 9 + 1) for n in range(100)]]  # seven pools
+    stream = streams(tmp_path, corpus, [1.0])
+    count = stream.batches_in_epoch(0)
+    whole = list(islice(stream.from_position(Position()), count + 1))
+    assert [batch.index for _, batch in whole] == [*range(count), 0]
+    assert [batch.epoch for _, batch in whole] == [0] * count + [1]
+    for at in range(count):
+        after, batch = next(streams(tmp_path, corpus, [1.0]).from_position(Position(0, at)))
+        assert after == whole[at][0] and same(batch, whole[at][1])
+
+
+def test_the_end_of_an_epoch_is_the_beginning_of_the_next(tmp_path):
+    stream = streams(tmp_path, [[(3, 3)] * 40], [1.0])
+    count = stream.batches_in_epoch(0)
+    for (after, batch), (wanted, other) in islice(
+        zip(stream.from_position(Position(0, count)), stream.from_position(Position(1, 0)), strict=True), 3
+    ):
+        assert after == wanted and same(batch, other)
+    with pytest.raises(AssertionError, match="cannot be resumed"):
+        next(stream.from_position(Position(0, count + 1)))
+
+
+def test_a_part_without_rows_is_an_empty_sentence_at_the_same_place(tmp_path):
+    empty = streams(tmp_path, [[(3, 3)] * 3], [1.0], part=Part(1, 2), batch_tokens=1).from_position(Position(2, 1))
+    _, batch = next(empty)
+    assert (batch.epoch, batch.index, batch.lines) == (2, 1, ())
+    assert batch.source_BS.tolist() == [[EOS]] and batch.target_BT.tolist() == [[PAD]]
+
+
+def test_the_order_of_an_epoch_takes_four_bytes_for_each_pair(tmp_path):
+    for weights in ([1.0], [2.0], [0.5]):
+        assert streams(tmp_path, [[(3, 3)] * 40], weights)._order(0).itemsize == 4
+
+
+def test_every_shard_has_a_weight_and_none_is_nothing(tmp_path):
+    shards = [shard(tmp_path, "s0", [(3, 3)])]
+    for wrong in ([shards, [1.0, 1.0]], [[], []], [shards, [0.0]], [shards, [-1.0]]):
+        with pytest.raises(AssertionError):
+            BatchStream(*wrong, batch_tokens=40, seed=1)
+
+
 def test_order_follows_from_seed_and_epoch_alone(tmp_path):
     corpus = [[(n % 9 + 1, (n * 7) % 9 + 1) for n in range(80)]]
     one = epoch_of(streams(tmp_path, corpus, [1.0]), 0)
@@ -153,6 +195,17 @@ def test_a_pair_longer_than_the_budget_is_a_batch_of_its_own(tmp_path):
 def test_a_batch_says_where_it_came_from(tmp_path):
     (batch,) = epoch_of(streams(tmp_path, [[(1, 1)] * 8], [1.0]), 0)
     assert batch.origin().startswith("epoch 0, batch 0 (s0.tsv line ") and "…" in batch.origin()
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 6])
+def test_the_first_five_lines_of_every_corpus_are_named(tmp_path, count):
+    (batch,) = epoch_of(streams(tmp_path, [[(1, 1)] * count, [(1, 1)] * 2], [1.0, 1.0], batch_tokens=100), 0)
+    parts = []
+    for name, lines in batch.lines:
+        named = [str(line) for line in lines[:5]] + ["…"] * (len(lines) > 5)
+        parts.append(f"{name} line " + ", ".join(named))
+    assert len(parts) == 2
+    assert batch.origin() == "epoch 0, batch 0 (" + parts[0] + "; " + parts[1] + ")"
 
 
 @settings(deadline=None, max_examples=100)

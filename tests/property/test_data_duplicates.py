@@ -11,7 +11,7 @@ from vitrail.data.sample import Reservoir
 @settings(deadline=None, max_examples=30)
 @given(texts=st.lists(st.one_of(st.none(), st.sampled_from("abcdef"), st.text(max_size=2))))
 def test_the_first_of_equal_texts_is_kept(texts):
-    """None: a pair that was left out for another reason, and is never looked at."""
+    """None: a pair skipped for another reason, which is never hashed."""
     with tempfile.TemporaryDirectory() as folder, DuplicateFinder(Path(folder) / "scratch") as finder:
         for number, text in enumerate(texts):
             if text is not None:
@@ -46,7 +46,7 @@ def test_a_sample_is_bounded_distinct_and_the_same_for_the_same_seed(size, count
 
 
 def test_every_item_is_sampled_equally_often():
-    """Of 40 items a fifth is kept: over many seeds each is kept about a fifth of the time (5 standard deviations)."""
+    """A fifth of 40 items is kept: over many seeds, each is kept a fifth of the time, within 5 standard deviations."""
     trials, size, count = 2000, 8, 40
     kept = [0] * count
     for seed in range(trials):

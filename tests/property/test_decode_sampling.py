@@ -1,7 +1,8 @@
-"""Drawing at random: the right frequencies, and luck that belongs to the sentence alone."""
+"""Sampling: the right frequencies, and random numbers that depend on the sentence alone."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import accumulate
 from math import exp, inf
@@ -14,14 +15,16 @@ from torch import Tensor
 
 from vitrail.config import DecodeConfig
 from vitrail.decode import search
-from vitrail.decode.sampling import distribution, pick
+from vitrail.decode.request import Request
+from vitrail.decode.sampling import _luck, distribution, pick, seed_of
+from vitrail.errors import DecodeError
 from vitrail.text.special import BOS, EOS
 
 FORBIDDEN = (0, 1, 2)
 
 
 class Nothing:
-    """The cache of a model that remembers nothing."""
+    """The cache of a model without memory."""
 
     def reorder(self, parent_BW: Tensor) -> None: ...
 
@@ -29,7 +32,7 @@ class Nothing:
 
 
 class Chain:
-    """A model to which only the newest id matters."""
+    """A model that depends only on the newest id."""
 
     vocabulary = 9
 
@@ -45,7 +48,7 @@ class Chain:
 
 
 def plain_distribution(log_probs: list[float], temperature: float, top_k: int, top_p: float) -> dict[int, float]:
-    """The ids that may be drawn and their probabilities, one id after the other."""
+    """The ids that may be drawn and their probabilities, computed one id at a time."""
     weights = {i: exp(value / temperature) for i, value in enumerate(log_probs) if i not in FORBIDDEN}
     best = sorted(weights, key=lambda i: (-weights[i], i))[: top_k or None]
     total = sum(weights[i] for i in best)
@@ -74,7 +77,7 @@ def test_frequencies_approach_the_distribution(temperature, top_k, top_p):
     chi_square = sum((firsts[i] - draws * share) ** 2 / (draws * share) for i, share in expected.items())
     assert chi_square < 20.5  # 1 in 1,000 by chance with 5 degrees of freedom, the most there are here
 
-    # And so do those of what follows, after the commonest first id.
+    # And so do those of the second id, after the most frequent first one.
     (first, count) = next((i, n) for i, n in firsts.most_common() if i != EOS)
     seconds = Counter(hypothesis.row[1] for hypothesis in found if hypothesis.row[0] == first)
     expected = plain_distribution(model.table_VV[first].tolist(), temperature, top_k, top_p)
@@ -99,6 +102,39 @@ def test_the_distribution_is_the_one_written_plainly(values, temperature, top_k,
     shares = sorted(plain_distribution(log_probs, temperature, top_k, top_p=1.0).values(), reverse=True)
     if all(abs(reached - top_p) > 1e-9 for reached in list(accumulate(shares))[:-1]):  # not at the very edge of top_p
         assert {i: p for i, p in enumerate(chances.tolist()) if p} == pytest.approx(plain)
+
+
+def test_one_sentence_that_nothing_can_follow_is_enough_to_refuse():
+    log_probs = torch.tensor([[-1.0, -2.0], [-inf, -inf]])
+    with pytest.raises(DecodeError, match="any probability"):
+        distribution(log_probs, temperature=1.0, top_k=0, top_p=1.0)
+
+
+def test_what_top_p_reaches_exactly_is_enough():
+    chances = distribution(torch.zeros(4), temperature=1.0, top_k=0, top_p=0.5)
+    assert chances.tolist() == [0.5, 0.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("count", [20, 3000])
+def test_of_equal_chances_the_lower_ids_are_kept(count):
+    chances = distribution(torch.full((2, count), -3.0), temperature=1.0, top_k=4, top_p=1.0)
+    assert chances[:, :4].tolist() == [[0.25] * 4] * 2 and not chances[:, 4:].any()
+
+
+def test_all_luck_is_drawn_from_the_seed_of_its_sentence_and_draw_in_full_precision():
+    sources = ((5, EOS), (6, 6, EOS))
+    limits = {"vocabulary": 9, "forbidden": (), "prefixes": None, "max_extra": 4, "max_positions": None}
+    luck_BWT = _luck(Request.check(sources, **limits), DecodeConfig(sample=True, seed=7, top_beams=3))
+    assert luck_BWT.shape == (2, 3, 7)
+    for row, source in zip(luck_BWT.tolist(), sources, strict=True):
+        for draw, numbers in enumerate(row):
+            own = random.Random(seed_of(7, source, draw))
+            assert numbers == [own.random() for _ in numbers]
+
+
+def test_seeds_of_different_draws_differ():
+    asked = [(seed, source, draw) for seed in (1, 11) for source in ((1, 1), (11,), (1,), ()) for draw in (0, 1, 11)]
+    assert len({seed_of(*what) for what in asked}) == len(asked)
 
 
 @settings(deadline=None, max_examples=50)

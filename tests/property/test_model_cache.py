@@ -1,4 +1,4 @@
-"""Cached steps are the full pass, however hypotheses move and sentences leave."""
+"""Cached steps equal the full pass, however hypotheses move and sentences leave."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from vitrail.config import POSITIONS
 from vitrail.model import Cache, Transformer
 
 pytestmark = pytest.mark.usefixtures("true_suffixes")
 
 Build = Callable[..., Transformer]
-KINDS = ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"]
+KINDS = list(POSITIONS)
 
 
 def source_rows(lengths: list[int]) -> Tensor:
@@ -24,13 +25,13 @@ def source_rows(lengths: list[int]) -> Tensor:
 
 
 def full_pass(model: Transformer, source_BS: Tensor, text_BWT: Tensor) -> Tensor:
-    """What follows every hypothesis, computed from the beginning, each in a row of its own."""
+    """The prediction after every hypothesis, computed from scratch, each in its own row."""
     rows = source_BS.repeat_interleave(text_BWT.size(1), dim=0)
     return model.log_probs(rows, text_BWT.flatten(0, 1))[:, -1].view(*text_BWT.shape[:2], -1)
 
 
 class Search:
-    """A model walking through random hypotheses, with the texts it should remember kept beside it."""
+    """A model extending random hypotheses, together with the ids that its cache should hold."""
 
     def __init__(self, model: Transformer, source_BS: Tensor, hypotheses: int) -> None:
         self.model, self.source_BS = model, source_BS

@@ -9,12 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vitrail.config import POSITIONS
 from vitrail.model import NO_TAP, Tap, Transformer
 
 pytestmark = pytest.mark.usefixtures("true_suffixes")
 
 Build = Callable[..., Transformer]
-kinds = st.sampled_from(["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"])
+kinds = st.sampled_from(list(POSITIONS))
 norms = st.sampled_from(["post", "pre"])
 taps = st.sampled_from([NO_TAP, Tap(lambda _name, _value: None)])
 lengths = st.integers(1, 9)

@@ -10,19 +10,20 @@ import pytest
 import torch
 from torch import Tensor
 
+from vitrail.config import ACTIVATIONS, NORMS, POSITIONS, TIES
 from vitrail.model import Tap, Transformer
 
 Build = Callable[..., Transformer]
 OPTIONS: dict[str, list[Any]] = {
-    "positions": ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"],
-    "norm": ["post", "pre"],
+    "positions": list(POSITIONS),
+    "norm": list(NORMS),
     "kv_heads": [4, 2, 1],
     "d_k": [6, 10],  # d_model / heads, and not
-    "activation": ["relu", "gelu", "silu"],
+    "activation": list(ACTIVATIONS),
     "bias": [True, False],
     "output_bias": [False, True],
     "embedding_scale": [True, False],
-    "tie_embeddings": ["all", "target", "none"],
+    "tie_embeddings": list(TIES),
     "encoder_layers": [1, 2],
     "decoder_layers": [1, 3],
     "dropout": [0.0, 0.3],
@@ -37,7 +38,7 @@ def pairs_of(choice: dict[str, Any]) -> set[Pair]:
 
 
 def covering_choices() -> Iterator[dict[str, Any]]:
-    """Few choices of all options in which every pair of values of two options comes together."""
+    """A small set of configurations in which every pair of option values occurs together."""
     missing = {
         frozenset([(one, a), (other, b)])
         for one, other in itertools.combinations(OPTIONS, 2)
@@ -83,7 +84,7 @@ def test_it_trains(model: Transformer, rows: tuple[Tensor, Tensor]) -> None:
     logits.log_softmax(-1)[:, :, 5].sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-        # A bias of all keys moves every score of a query alike, and softmax does not see it.
+        # A bias on the keys shifts all scores of a query equally, which softmax ignores.
         assert parameter.grad.any() or name.endswith("key.bias"), f"{name} learns nothing"
     model.eval()
 

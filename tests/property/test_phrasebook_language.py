@@ -1,4 +1,4 @@
-"""What holds for every sentence of the phrasebook, seen from outside: spelling, agreement, one translation each."""
+"""What holds for every sentence of the phrasebook: spelling, agreement, one translation each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_sentence_has_one_translation(examples: list[Example]) -> None:
 
 
 def test_what_english_becomes_comes_back(examples: list[Example]) -> None:
-    """French never says less than English, so the way back from it is a function too."""
+    """French never carries less information than English, so translating back is a function too."""
     back: dict[str, str] = {e.source: e.target for e in examples if e.source_language == "fr"}
     for example in examples:
         if example.source_language == "en":
@@ -82,7 +82,7 @@ def test_no_training_sentence_is_longer_than_said(french: set[str], english: set
 @pytest.mark.parametrize(
     "wrong",
     [
-        rf"\b(je|ne|que|de|le|la|ce|ma) {VOWEL}",  # an elision, or cet and mon, that was forgotten
+        rf"\b(je|ne|que|de|le|la|ce|ma) {VOWEL}",  # a missing elision, or missing cet or mon
         r"\b(j|n|qu|d|l)'(?![aeiouhyàâéèêîôû])",  # an elision before a consonant
         rf"\b(un|le|ce|mon|votre|notre|leur) (beau|nouveau|vieux) {VOWEL}",
         r"\b(bel|nouvel|vieil|cet) (?![aeiouhyàâéèêîôû])",
@@ -96,7 +96,7 @@ def test_no_training_sentence_is_longer_than_said(french: set[str], english: set
     ],
 )
 def test_french_spelling(french: set[str], wrong: str) -> None:
-    # près de has du and des that are no articles, and "tous les jours" a plural without a noun.
+    # The du and des of "près de" are not articles, and "tous les jours" is a plural without a noun.
     articles = {sentence for sentence in french if "près d" not in sentence and "tous les jours" not in sentence}
     assert offending(wrong, articles) == []
 
@@ -119,7 +119,7 @@ def test_english_spelling(english: set[str], wrong: str) -> None:
 
 
 def test_after_and_no_pronoun_refers_back(french: set[str], english: set[str]) -> None:
-    """Le chien dort et il mange: such an il would be it, but one that refers to nothing is he."""
+    """In "le chien dort et il mange" il would be it, but without an antecedent il is he."""
     assert offending(r"\bet (il|elle|ils|elles)\b", french) == []
     assert offending(r"\band (he|she|it|they)\b", english) == []
 
@@ -131,13 +131,13 @@ def test_a_negation_has_its_two_parts(french: set[str]) -> None:
 
 
 def two_nouns(example: Example) -> tuple[Noun, Noun] | None:
-    """The subject and the object of an English puzzle, where both are nouns."""
+    """The subject and the object of an English puzzle, if both are nouns."""
     nouns = [NOUN_OF[word] for word in split_words(example.source) if word in NOUN_OF]
     return (nouns[0], nouns[1]) if len(nouns) == 2 else None
 
 
 def may_be_either(example: Example) -> bool:
-    """Whether "it" or "they" could, by grammar alone, be the one noun or the other."""
+    """Whether, by grammar alone, "it" or "they" could be either noun."""
     words = [word for word in split_words(example.source) if word in NOUN_OF]
     many = [word == NOUN_OF[word].english_plural for word in words]
     a_person = any(NOUN_OF[word].kind is Kind.PERSON for word in words)
@@ -160,7 +160,7 @@ def test_the_adjective_fits_exactly_one_of_the_two_nouns(examples: list[Example]
 
 
 def test_position_gives_nothing_away(examples: list[Example]) -> None:
-    """Answering with the gender of the subject, or of the nearest noun, is right half of the time."""
+    """Guessing the gender of the subject, or of the nearest noun, is right half of the time."""
     puzzles = [
         (nouns, example.pronoun.startswith("elle"))
         for example in examples
@@ -168,7 +168,7 @@ def test_position_gives_nothing_away(examples: list[Example]) -> None:
         for nouns in [two_nouns(example)]
         if nouns is not None and nouns[0].feminine != nouns[1].feminine
     ]
-    for alive in (None, True, False):  # also where it is known which of them is alive
+    for alive in (None, True, False):  # even if it is known which of them is alive
         some = [each for each in puzzles if alive is None or (each[0][0].kind in LIVING) == alive]
         assert len(some) > 1000
         subject = sum(nouns[0].feminine == feminine for nouns, feminine in some) / len(some)

@@ -93,7 +93,7 @@ def test_the_street_sentences_are_held_out_in_every_form(training: list[Example]
 
 
 def test_the_street_sentences_are_the_grammars_own() -> None:
-    """They are what the phrasebook itself says, so that the model is asked nothing it could not have learnt."""
+    """The phrasebook itself generates them, so the model is tested only on what it could have learnt."""
     nouns = {noun.english: noun for noun in NOUNS}
     adjectives = {adjective.english: adjective for adjective in ADJECTIVES}
     cross = next(verb for verb in DONE_BY_THE_LIVING if verb.english == "cross")

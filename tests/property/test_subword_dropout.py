@@ -1,4 +1,4 @@
-"""BPE-dropout: without dropout it is sentencepiece's own segmentation, with it the same text in other pieces."""
+"""BPE-dropout: without dropout it equals sentencepiece's segmentation; with it, the same text in other subwords."""
 
 import random
 from collections import Counter
@@ -106,7 +106,7 @@ def test_rows_follow_from_seed_epoch_shard_and_line_alone(tokenizers, sentences,
     other = dropout(tokenizers)
     for line, pair in reversed(list(enumerate(plain))):  # in another order
         assert same(other.vary(*pair, epoch=1, shard=0, line=line), wanted[line])
-    monkeypatch.setattr(vitrail.data.subword_dropout, "MEMORY", 3)  # and remembering almost nothing
+    monkeypatch.setattr(vitrail.data.subword_dropout, "MEMORY", 3)  # and with a tiny cache
     forgetful = dropout(tokenizers)
     for line, pair in enumerate(plain):
         assert same(forgetful.vary(*pair, epoch=1, shard=0, line=line), wanted[line])
@@ -121,7 +121,7 @@ def test_rows_follow_from_seed_epoch_shard_and_line_alone(tokenizers, sentences,
 
 
 def test_a_merge_is_left_out_as_often_as_asked_for(tokenizers):
-    """A word of two pieces has one merge: it is left out with the given probability, and that is the end of it."""
+    """A word of two pieces has one merge, which is dropped with the given probability."""
     merges, draw = Merges(tokenizers.source.pieces()), random.Random(7)
     word = next(text for text in tokenizers.source.pieces() if len(text) == 2)
     split = sum(len(merges.segment(word, is_dropped=lambda: draw.random() < 0.3)) == 2 for _ in range(20_000))
@@ -195,3 +195,29 @@ def test_an_epoch_holds_the_same_text_in_batches_within_the_budget_and_begins_ag
     for batch, (_, resumed) in zip(varied[at:], again, strict=False):
         assert np.array_equal(batch.source_BS, resumed.source_BS)
         assert np.array_equal(batch.target_BT, resumed.target_BT)
+
+
+def test_the_pieces_of_a_pair_follow_from_its_epoch_its_shard_and_its_line(prepared):
+    """What a batch holds is each of its pairs as `vary` gives it for this place, and another way in another epoch."""
+    options = {"batch_tokens": 300, "seed": 1, "subword_dropout": dropout(prepared.tokenizers)}
+    stream, drops = BatchStream(prepared.train, prepared.weights, **options), dropout(prepared.tokenizers)
+
+    def wanted(number, line, epoch):
+        shard = prepared.train[number]
+        (record,) = shard.index[shard.index["line"] == line]
+        start, middle = int(record["start"]), int(record["start"]) + int(record["source"])
+        row = np.asarray(shard.tokens).astype(np.int32)
+        pair = drops.vary(
+            row[start:middle], row[middle : middle + int(record["target"])], epoch=epoch, shard=number, line=line
+        )
+        return tuple(tuple(side.tolist()) for side in pair)
+
+    for epoch in (0, 1):
+        for _, batch in islice(stream.from_position(Position(epoch, 0)), 8):
+            pairs = Counter(
+                tuple(tuple(row[row != PAD].tolist()) for row in pair)
+                for pair in zip(batch.source_BS, batch.target_BT, strict=True)
+            )
+            assert len(batch.lines) == len(prepared.train)  # in the order of the shards, each with some of its lines
+            places = [(n, line) for n, (_, lines) in enumerate(batch.lines) for line in lines]
+            assert pairs == Counter(wanted(number, line, epoch) for number, line in places)

@@ -1,4 +1,4 @@
-"""What is typed comes back, and never turns into a symbol."""
+"""Text round-trips, and never turns into a special symbol."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""The record of a search is the search: every candidate can be followed, every number follows from those before."""
+"""The record of a search is complete: every candidate can be traced, every number follows from earlier ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ prefixes = st.lists(st.integers(4, 30), max_size=2)
 def model(small_model: Build) -> Transformer:
     made = small_model(encoder_layers=1, decoder_layers=1, output_bias=True)
     with torch.no_grad():
-        made.output_bias[EOS] += 1.0  # so that some translations end early and others are cut
+        made.output_bias[EOS] += 1.0  # some translations end early, others are cut
     return made
 
 
@@ -65,7 +65,7 @@ def recorded(
 
 
 def followed(steps: list[dict[str, Any]], results: list[dict[str, Any]]) -> None:
-    """Walk every candidate from where it came from to what it became."""
+    """Follow every candidate from its parent to its fate."""
     arrived: dict[tuple[int, int], tuple[list[int], float]] = {(0, 0): ([], 0.0)}
     ended: set[int] = set()
     for number, step in enumerate(steps):

@@ -1,4 +1,4 @@
-"""Weights in fewer bits: what is lost is known, and what goes in comes out under the same names."""
+"""Weights in fewer bits: the error is bounded, and names round-trip."""
 
 import pytest
 import torch

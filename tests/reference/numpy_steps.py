@@ -1,4 +1,4 @@
-"""The Transformer's arithmetic once more, in NumPy and float64, as plain as the paper writes it; nothing from vitrail.
+"""The Transformer's arithmetic again, in NumPy and float64, written as in the paper; nothing from vitrail.
 
 Every function computes one recorded step from those before it. No batch axis: heads, positions, numbers.
 """
@@ -61,7 +61,7 @@ def sinusoids(kind: str, positions: int, width: int) -> Floats:
 
 
 def rotate(x: Floats) -> Floats:
-    """Every pair (i, i + d_k/2) turned by position / 10000^(2i / d_k)."""
+    """Every pair (i, i + d_k/2) rotated by position / 10000^(2i / d_k)."""
     half = x.shape[-1] // 2
     angle = np.arange(x.shape[1])[:, None] * 10000.0 ** (-np.arange(half) / half)
     left, right = x[..., :half], x[..., half:]
@@ -83,7 +83,7 @@ class Recomputation:
 
     document: dict[str, Any]
     array: Callable[[str], Floats]  # a recorded array
-    weight: Callable[[str], Floats | None]  # a parameter; None where the model has none of this name
+    weight: Callable[[str], Floats | None]  # a parameter; None if the model has none of this name
     learned: Callable[[str], Floats]  # a side's table of learned positions
 
     def __post_init__(self) -> None:
@@ -207,7 +207,7 @@ class Recomputation:
 
 
 def deviation(recorded: Floats, computed: Floats) -> float:
-    """The largest |a - b| / max|row|; infinite where shapes, infinities or NaNs differ."""
+    """The largest |a - b| / max|row|; infinite if shapes, infinities or NaNs differ."""
     if recorded.shape != computed.shape or not np.array_equal(np.isneginf(recorded), np.isneginf(computed)):
         return float("inf")
     hidden = np.isneginf(computed)

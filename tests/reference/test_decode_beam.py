@@ -1,4 +1,4 @@
-"""The search against the same rule written plainly, with lists and dicts, over models that are tables."""
+"""The search against a plain version of the same rule with lists and dicts, over models that are tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TableCache:
 
 @dataclass
 class Table:
-    """Log-probabilities that depend on everything before, drawn from a hash; `coarse` makes many exactly equal."""
+    """Log-probabilities that depend on the whole history, drawn from a hash; `coarse` makes many exactly equal."""
 
     seed: int
     vocabulary: int
@@ -45,7 +45,7 @@ class Table:
     def next(self, history: tuple[int, ...]) -> Tensor:
         digest = hashlib.blake2b(f"{self.seed}{history}".encode(), digest_size=6).digest()
         logits = torch.randn(self.vocabulary, generator=torch.Generator().manual_seed(int.from_bytes(digest, "big")))
-        # Not normalised when coarse: the search must not care.
+        # Not normalised when coarse: the search does not depend on it.
         return (logits.round() - 3) if self.coarse else logits.mul(2).log_softmax(-1)
 
     def start(self, source_BS: Tensor) -> TableCache:
@@ -139,7 +139,7 @@ def test_a_beam_as_wide_as_the_space_finds_the_exact_optimum(seed, words, limit,
     best, best_ids = -inf, None
     for length in range(limit + 1):
         for ids in product(range(4, 4 + words), repeat=length):
-            generated = [*ids, EOS] if length < limit else list(ids)  # at the limit it is cut
+            generated = [*ids, EOS] if length < limit else list(ids)  # cut at the limit
             values = [table.next((*source, BOS, *generated[:t]))[generated[t]].item() for t in range(len(generated))]
             score = penalised(values, config)
             if score > best:

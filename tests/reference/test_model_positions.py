@@ -1,4 +1,4 @@
-"""The six kinds of positions against what their papers say, written again in the plainest way."""
+"""The six kinds of positions against plain implementations of their papers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 from numpy_steps import Recomputation, deviation
 
-from vitrail.config import DecodeConfig
+from vitrail.config import POSITIONS, DecodeConfig
 from vitrail.text import EOS
 from vitrail.trace import Trace
 from vitrail.translator import Translator
@@ -34,7 +34,6 @@ OPTIONS: dict[str, list[Any]] = {
     "decoder_layers": [2, 1, 3],
     "d_k": [6, 10],
 }
-POSITIONS = ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"]
 
 
 def choices() -> Iterator[dict[str, Any]]:
@@ -70,7 +69,7 @@ def recorded(request: pytest.FixtureRequest, small_translator: Callable[..., Any
 
 def recomputation(translator: Translator, trace: Trace) -> Recomputation:
     weights = trace.weights
-    # Learned positions are no part of the trace's weights: what was looked up is recorded as it is.
+    # Learned positions are not among the trace's weights: the looked-up vectors are recorded instead.
     state = {name: value.double().numpy() for name, value in translator.model.state_dict().items()}
     return Recomputation(
         trace.document,

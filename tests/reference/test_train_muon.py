@@ -1,4 +1,4 @@
-"""Muon against the singular value decomposition that it stands for, and against torch's own."""
+"""Muon against the singular value decomposition that it approximates, and against torch's own."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Settings: presets, TOML in and out, and what is said about settings that are not right."""
+"""Settings: presets, TOML in and out, and the errors for wrong settings."""
 
 import re
 import tomllib
@@ -8,8 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vitrail.config import PRESETS, Config, CorpusConfig, ModelConfig, dump_config, load_config, parse_config
-from vitrail.errors import ConfigError
+from vitrail.config import (
+    PRESETS,
+    Config,
+    CorpusConfig,
+    DecodeConfig,
+    ModelConfig,
+    dump_config,
+    load_config,
+    parse_config,
+)
+from vitrail.errors import ConfigError, DecodeError
+from vitrail.translator import change_settings
 
 
 def refusal(*changes: str) -> ConfigError:
@@ -68,6 +78,40 @@ def test_a_wrong_choice_is_answered_with_the_nearest_right_one():
     error = refusal("model.norm=posts")
     assert "'norm' is 'posts'" in error.what
     assert error.fix == "did you mean 'post'?"
+
+
+def test_a_wrong_value_is_where_its_section_is(tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    for text, section in (
+        ("[model]\nheads = 3\n", "model"),
+        ("[train]\nbatch_tokens = 0\n", "train.batch_tokens"),
+        ("[[data.corpora]]\nsource = 'a'\n", "data.corpora.0"),
+        ("[model]\nnorm = 'posts'\n", "model"),
+        ("[decode]\npenalty = 'lengths'\n", "decode"),
+    ):
+        recipe.write_text(text)
+        with pytest.raises(ConfigError) as caught:
+            load_config(recipe)
+        assert caught.value.where == f"{recipe}, [{section}]"
+        assert caught.value.fix
+
+
+def test_what_and_fix_may_hold_any_character():
+    error = refusal("data.source='a|b'")
+    assert (error.what, error.fix) == ("there is 'source', but no 'target'", "give both files")
+    assert refusal("train.batch_tokens='a|b'").what == "'batch_tokens' is 'a|b'"
+
+
+@pytest.mark.parametrize(
+    ("change", "nearest"),
+    [("train.device=cud", "cuda"), ("decode.penalty=lenght", "length"), ("model.preset=tinny", "tiny")],
+)
+def test_every_choice_has_its_nearest(change, nearest):
+    assert refusal(change).fix == f"did you mean '{nearest}'?"
+
+
+def test_a_corpus_in_the_box_that_is_not_there_has_its_nearest_too():
+    assert refusal("data.corpora=[{builtin='phrasebok'}]").fix == "did you mean 'phrasebook'?"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +222,7 @@ def test_the_commented_recipe_tells_the_defaults():
 def test_a_change_that_is_wrong_is_where_it_was_typed(tmp_path):
     recipe = tmp_path / "recipe.toml"
     recipe.write_text("[train]\nseed = 1\n")
-    for change in ("train.max_stepz=3", "train.max_steps=many"):
+    for change in ("train.max_stepz=3", "train.max_steps=many", "train.batch_tokens=0", "train.use=lst"):
         with pytest.raises(ConfigError) as caught:
             load_config(recipe, overrides=[change])
         assert caught.value.where == f"--set {change}"
@@ -186,3 +230,14 @@ def test_a_change_that_is_wrong_is_where_it_was_typed(tmp_path):
 
 def test_only_an_average_needs_checkpoints_to_average():
     assert load_config(None, overrides=["train.keep_checkpoints=1", "train.use=last"]).train.keep_checkpoints == 1
+
+
+def test_settings_of_a_search_are_refused_with_what_and_fix():
+    with pytest.raises(DecodeError) as caught:
+        change_settings(DecodeConfig(), {"top_beams": 5})
+    assert caught.value.what == "top_beams = 5 cannot be more than beam_size = 4"
+    assert caught.value.fix == "set beam_size to 5 or more"
+    with pytest.raises(DecodeError) as caught:
+        change_settings(DecodeConfig(), {"penalty": "none|x"})
+    assert caught.value.what == "penalty = 'none|x': input should be 'length' or 'gnmt'"
+    assert caught.value.fix == "the model's own value is 'length'"

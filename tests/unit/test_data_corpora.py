@@ -52,7 +52,7 @@ def test_the_same_pairs_come_out_of_every_format(tmp_path):
     )
     for corpus in (two_files, tsv, columns, plain, nested, dotted):
         assert texts(corpus) == PAIRS
-        assert texts(corpus) == PAIRS  # and again from the beginning
+        assert texts(corpus) == PAIRS  # and again from the start
 
 
 def test_pairs_know_their_line_and_language(tmp_path):
@@ -69,7 +69,7 @@ def test_a_missing_column_names_the_line_and_what_there_is(tmp_path):
 
 @pytest.mark.parametrize("column", ["0", "fr", "-1", "²"])
 def test_a_column_is_a_number(tmp_path, column):
-    with pytest.raises(DataError, match="not the number of a column"):
+    with pytest.raises(DataError, match="not a column number"):
         texts(file_of_pairs(tmp_path, "a.tsv", ["a\tb"], source_field=column))
 
 
@@ -78,7 +78,7 @@ def test_a_column_is_a_number(tmp_path, column):
     [
         ('{"source": "a", "target"', "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ('{"source": "a", "traget": "b"}', "no field 'target'; the fields there are: source, traget"),
+        ('{"source": "a", "traget": "b"}', "no field 'target'; the fields are: source, traget"),
         ('{"source": "a", "target": 3}', "not text: 3"),
         ('{"source": "a", "target": null}', "not text"),
         ('["a", "b"]', "no field 'source'"),
@@ -141,7 +141,7 @@ def test_misaligned_files_name_both_lengths_and_the_place(tmp_path, side, at, mi
     with pytest.raises(DataError) as error:
         texts(corpus)
     assert "2,000" in error.value.what and f"{2000 - missing:,}" in error.value.what
-    assert "seem to part" in error.value.fix
+    assert "seem to diverge" in error.value.fix
     guess = int(error.value.fix.partition("near line ")[2].partition(":")[0].replace(",", ""))
     assert abs(guess - (at + 1)) <= 3
 

@@ -1,4 +1,4 @@
-"""The numbers that the project promises on a real corpus."""
+"""The limits that the project promises, on a real corpus."""
 
 import gzip
 import random

@@ -106,7 +106,7 @@ def test_duplicates_go_across_corpora_but_not_across_directions(tmp_path):
     fr, de = {"source_language": "fr"}, {"source_language": "de"}
     to_en, to_es = {"target_language": "en"}, {"target_language": "es"}
     again = small(corpora=[CorpusConfig(pairs=file, **fr, **to_en), CorpusConfig(pairs=file, **fr, **to_en)])
-    with pytest.raises(DataError, match="nothing is left of this corpus: 20 duplicate"):
+    with pytest.raises(DataError, match="no pair of this corpus can be used: 20 duplicate"):
         prepare(again, tmp_path / "again", seed=1)
     other = small(corpora=[CorpusConfig(pairs=file, **fr, **to_en), CorpusConfig(pairs=file, **de, **to_es)])
     assert [len(shard) for shard in prepare(other, tmp_path / "other", seed=1).train] == [20, 20]
@@ -141,7 +141,7 @@ def test_validation_into_a_language_that_is_not_learnt_is_refused(tmp_path):
     files = two_files(tmp_path)
     learnt = CorpusConfig(**files, source_language="fr", target_language="en")
     other = CorpusConfig(**files, source_language="fr", target_language="de")
-    with pytest.raises(DataError, match="into 'de', which no training corpus does"):
+    with pytest.raises(DataError, match="into 'de', but no training corpus does"):
         prepare(small(corpora=(learnt,), validation=(other,)), tmp_path / "out", seed=1)
 
 
@@ -156,7 +156,7 @@ def test_where_there_are_several_languages_every_corpus_names_its_own(tmp_path, 
     config = small(
         corpora=named + unnamed if part == "corpora" else named, validation=unnamed if part == "validation" else ()
     )
-    with pytest.raises(DataError, match="into which language"):
+    with pytest.raises(DataError, match="does not name its target language"):
         prepare(config, tmp_path / "out", seed=1)
 
 
@@ -250,7 +250,7 @@ def test_a_folder_with_other_things_is_not_touched(tmp_path, content):
         (out / name).write_text(text)
     with pytest.raises(FolderError, match=r"manifest") as error:
         prepare(small(**two_files(tmp_path)), out, seed=1)
-    assert "another place" in error.value.fix
+    assert "another folder" in error.value.fix
     assert {path.name: path.read_text() for path in out.iterdir()} == content
 
 
@@ -296,9 +296,9 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 def test_nothing_to_prepare_and_nothing_left_are_errors(tmp_path):
     with pytest.raises(DataError, match="nothing to prepare"):
         prepare(small(), tmp_path / "out", seed=1)
-    with pytest.raises(DataError, match="nothing is left of this corpus: 2 empty"):
+    with pytest.raises(DataError, match="no pair of this corpus can be used: 2 empty"):
         prepare(small(pairs=write(tmp_path / "a.tsv", ["\ta", "b\t"])), tmp_path / "out", seed=1)
-    with pytest.raises(DataError, match="nothing is left of this corpus: 30 too long"):
+    with pytest.raises(DataError, match="no pair of this corpus can be used: 30 too long"):
         config = small(pairs=write(tmp_path / "b.tsv", [f"{s}\t{s.upper()}" for s in sentences(30, 1)]), max_length=1)
         prepare(config, tmp_path / "out", seed=1)
     with pytest.raises(DataError, match="no pair of this validation corpus"):
@@ -391,7 +391,7 @@ def test_a_sentence_that_is_held_out_one_way_is_not_trained_on_the_other(tmp_pat
     prepared = prepare(small(corpora=(there, back), hold_out=6), tmp_path / "out", seed=1)
     first, second = prepared.validation
     assert (first.to, second.to) == ("en", "fr")
-    assert first.sources == second.references  # the same pairs, so that no more is lost than need be
+    assert first.sources == second.references  # the same pairs, so that no more are lost than necessary
     held_out = {*first.sources, *first.references}
     for shard in (0, 1):
         assert all(held_out.isdisjoint(pair) for pair in decoded(prepared, shard))

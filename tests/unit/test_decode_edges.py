@@ -1,4 +1,4 @@
-"""The edges of a search: what is refused, what is empty, what leaves the batch when."""
+"""Edge cases of a search: refusals, empty input, and when sentences leave the batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vitrail.text.special import BOS, EOS, PAD
 
 
 class Countdown:
-    """A model that says 5 as often as its source has ids before EOS, and then ends; it counts its work."""
+    """A model that predicts 5 once for each source id before EOS, then EOS; it counts its work."""
 
     vocabulary = 7
 
@@ -90,8 +90,8 @@ def test_an_empty_translation_is_one():
         ([5, EOS], "id 3, which no translation may contain"),
         ([BOS], "id 2, which no translation may contain"),
         ([5, 4], "id 4, which no translation may contain"),
-        ([7], "id 7, but there are only 7"),
-        ([-1], "id -1, but there are only 7"),
+        ([7], "id 7, but the vocabulary has only 7 ids"),
+        ([-1], "id -1, but the vocabulary has only 7 ids"),
         ([5] * 53, "53 tokens, but the translation may have at most 52"),
     ],
 )
@@ -135,7 +135,7 @@ def test_of_equal_continuations_the_lower_id_comes_first():
 
 
 def test_the_rule_of_one_step():
-    """A beam of 2: rank 0 ends and is set aside, ranks 1 and 2 go on, rank 3 ends too far down and is dropped."""
+    """A beam of 2: rank 0 ends and is set aside, ranks 1 and 2 survive, rank 3 ends too far down and is dropped."""
     candidates = Candidates(
         totals_BC=torch.tensor([[-1.0, -2.0, -3.0, -4.0]]),
         parents_BC=torch.tensor([[0, 0, 1, 1]]),

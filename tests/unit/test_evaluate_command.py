@@ -11,7 +11,7 @@ PAIRS = [(f"un mot et {n} chats", f"a word and {n} cats") for n in range(60)]
 
 @pytest.fixture
 def both_ways(tmp_path):
-    """A run's folder as it is before the first step: French to English and back, a few pairs of each held out."""
+    """A run's folder before the first step: French to English and back, a few pairs of each held out."""
     (tmp_path / "a.tsv").write_text("".join(f"{fr}\t{en}\n" for fr, en in PAIRS), encoding="utf-8")
     file = str(tmp_path / "a.tsv")
     there = CorpusConfig(pairs=file, source_language="fr", target_language="en")
@@ -50,5 +50,5 @@ def test_a_model_without_its_data_wants_a_test_set(both_ways):
 def test_data_that_others_have_put_there_since_are_not_the_models_own(both_ways):
     config = ModelFolder.open(both_ways).config
     prepare(config.data, both_ways / "data", seed=2)
-    with pytest.raises(DataError, match="not trained on the data that are there now"):
+    with pytest.raises(DataError, match="not trained on the data that is here now"):
         _own_validation(both_ways, "fr")

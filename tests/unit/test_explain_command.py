@@ -1,4 +1,4 @@
-"""`vitrail explain` through its door: what it writes, and what it says of a mistake."""
+"""`vitrail explain` as a command: what it writes, and its errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def explain(model, monkeypatch, capsys):
-    """Run the command; its exit code and what it wrote to both streams."""
+    """Run the command; return its exit code and what it wrote to both streams."""
 
     def run(text, *options):
         monkeypatch.setattr(sys, "argv", ["vitrail", "explain", str(model), text, *map(str, options)])
@@ -55,7 +55,7 @@ def test_a_page_that_would_be_too_large_says_what_it_leaves_out(explain, tmp_pat
     assert code == 0
     assert "encoder.0, decoder.0, decoder.1" in said and "--layers encoder.0" in said
     kept = explain("a b c", "--to", "fr", "--out", out, "--max-mb", "0.001", "--layers", "encoder.0")[2]
-    assert "of decoder.0, decoder.1" in kept
+    assert "For decoder.0, decoder.1, output the page" in kept
 
 
 def test_it_writes_one_page_and_says_where_and_how_large(explain, tmp_path):
@@ -95,6 +95,13 @@ def test_a_trace_can_stay_without_weights(explain, tmp_path):
     assert "more than 0.001 MB" in noted
 
 
+def test_a_page_may_be_of_any_size(explain, tmp_path):
+    out = tmp_path / "trace.json"
+    assert explain("a b", "--to", "fr", "--out", out, "--max-mb", "inf")[0] == 0
+    assert Trace.load(out).document["weights_of"] == ["encoder.0", "decoder.0", "decoder.1", "output"]
+    assert explain("a b", "--to", "fr", "--out", tmp_path / "page.html", "--max-mb", "inf")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
@@ -107,6 +114,8 @@ def test_a_trace_can_stay_without_weights(explain, tmp_path):
         ("a b", ["--to", "fr", "--heads-off", "decoder.0.cross_attention:x"], "cannot read"),
         ("a b", ["--to", "fr", "--heads-off", "decoder.0.cross_attention:7"], "no head 7"),
         ("a b", ["--to", "fr", "--heads-off", "decoder.9.cross_attention:0"], "decoder.9.cross_attention"),
+        ("a b", ["--to", "fr", "--max-mb", "nan"], "max-mb"),
+        ("a b", ["--to", "fr", "--max-mb", "-1"], "max-mb"),
         ("a b", ["--to", "fr", "--top-beams", "9"], "top_beams"),
         ("a b", ["--to", "fr", "--prefix", "x"], "'x'"),
         ("a b", ["--to", "fr", "--reference", "x"], "'x'"),

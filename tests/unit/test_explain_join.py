@@ -1,4 +1,4 @@
-"""Joined modules do what they do apart; whatever the joiner cannot join is refused with its place."""
+"""Joined modules behave as they do separately; what the joiner cannot join is refused, with its place."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_await_outside_of_functions_is_refused(source):
 
 @pytest.mark.parametrize("source", ['const a = "</script>";', "// <!-- a comment", "const b = `<SCRIPT>`;"])
 def test_what_would_end_the_script_element_is_refused(source):
-    with pytest.raises(ModuleError, match=r"main\.js, line 1: .* would end the script"):
+    with pytest.raises(ModuleError, match=r"main\.js, line 1: .* would end the inline script"):
         join_modules("main.js", reader({"main.js": source}))
 
 

@@ -33,12 +33,12 @@ HOSTILE = [
 
 
 class Parsed(HTMLParser):
-    """A document as a browser takes it: elements with their attributes and the text inside."""
+    """A document as a browser parses it: elements with their attributes and text."""
 
     def __init__(self, document: str) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str | None], str]] = []
-        self.inside = False  # the newest element, whose text we gather
+        self.inside = False  # the current element, whose text we collect
         self.feed(document)
         self.close()
 
@@ -103,6 +103,20 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(web, 
     assert rules["style-src"] == known_by(style)
     assert "console.log(a)" in script and "import" not in script and "\r" not in script
     assert "color: red" in style
+
+
+def test_a_script_that_blocks_rendering_stays_in_the_head(web, trace):
+    index = web / "index.html"
+    first = '<script type="module" src="./first.js" blocking="render"></script>'
+    index.write_text(index.read_text().replace("<title>", f"{first}\n<title>"))
+    (web / "first.js").write_text('import {a} from "./a.js";\n\ndocument.title = a;\n')
+    document = fill(build_shell(web), trace)
+    early, late = [text for attrs, text in Parsed(document).all("script") if "type" not in attrs]
+    assert "document.title = a" in early and "console.log(a)" in late
+    assert document.index(early) < document.index("</head>") < document.index(late)
+    for script in (early, late):
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"&#x27;sha256-{digest}&#x27;" in document
 
 
 def test_the_policy_comes_before_everything_it_rules(web, trace):
@@ -232,7 +246,8 @@ def test_the_whole_file_keeps_to_its_size(small_translator, web, monkeypatch):
 
 def test_the_packages_own_viewer_can_be_joined(trace):
     parsed = Parsed(page_of(trace))
-    assert len(parsed.all("script")) == 2
+    # What runs before the first paint, the trace, and the page.
+    assert [attrs.get("id") for attrs, _ in parsed.all("script")] == [None, "vitrail-trace", None]
 
 
 def test_twelve_tokens_of_a_base_model_stay_below_15_mb():

@@ -1,4 +1,4 @@
-"""A model folder: what was written comes back, and whatever happened to it since is said by name."""
+"""A model folder: reading returns what was written, and damage is reported by file name."""
 
 import json
 import shutil
@@ -65,7 +65,7 @@ def test_a_path_that_is_no_model_folder_is_said_to_be_none(tmp_path):
 def test_a_folder_without_weights_says_that_they_are_to_come(tmp_path):
     made = make_folder(tmp_path / "model")
     (made.path / "model.safetensors").unlink()
-    made.write_config(made.config)  # as it is before the first checkpoint
+    made.write_config(made.config)  # as before the first checkpoint
     assert "no weights yet" in refusal(made.path)
 
 
@@ -99,7 +99,7 @@ def test_weights_of_another_shape_are_refused_even_with_a_manifest_that_admits_t
     one, other = make_folder(tmp_path / "one"), make_folder(tmp_path / "other", words="a b c d e f g")
     shutil.copy(other.path / "model.safetensors", one.path / "model.safetensors")
     one.write_config(one.config)  # writes a fresh manifest
-    assert "the settings and the vocabulary make it" in refusal(one.path)
+    assert "the settings and the vocabulary require" in refusal(one.path)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}', '{"format": "x", "version": "1", "files": {}}'])

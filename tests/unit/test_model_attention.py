@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
 from vitrail.model import Transformer
-from vitrail.model.attention import SHORT, VECTOR, DotProduct, KeysValues
-from vitrail.model.dropout import Dropout
+from vitrail.model.attention import DotProduct, KeysValues
 from vitrail.model.feed_forward import FeedForward
-from vitrail.model.multiply import numpy_multiplies
 from vitrail.model.relative import RelativeDotProduct
 from vitrail.model.rotary import RotaryDotProduct
 from vitrail.model.taps import NO_TAP, Tap
 
 pytestmark = pytest.mark.usefixtures("true_suffixes")
-
-
-@pytest.fixture(params=["torch", "numpy"])
-def multiplier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each of the two libraries that may multiply."""
-    monkeypatch.setattr("vitrail.model.multiply.has_openblas", lambda: True)
-    with numpy_multiplies(request.param == "numpy"):
-        yield
 
 
 def test_the_posts_worked_example() -> None:
@@ -45,7 +35,6 @@ def test_the_posts_worked_example() -> None:
 @pytest.mark.parametrize("dot_product", [DotProduct(), RelativeDotProduct(6, 2)], ids=["plain", "relative"])
 @pytest.mark.parametrize("tap", [NO_TAP, Tap(lambda _name, _value: None)], ids=["fused", "tapped"])
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])
-@pytest.mark.usefixtures("multiplier")
 def test_a_row_that_sees_nothing_gathers_nothing_and_its_gradient_is_finite(
     dot_product: DotProduct, tap: Tap, kv_heads: int
 ) -> None:
@@ -63,9 +52,8 @@ def test_a_row_that_sees_nothing_gathers_nothing_and_its_gradient_is_finite(
 
 @pytest.mark.parametrize("kv_heads", [4, 2])
 @pytest.mark.parametrize("sees", ["everything", "words", "the past"])
-@pytest.mark.parametrize("keys", [1, VECTOR // 2, VECTOR - 1, VECTOR, 20, SHORT + 1])
-@pytest.mark.usefixtures("multiplier")
-def test_every_way_to_attend_is_the_one_step_by_step(keys: int, sees: str, kv_heads: int) -> None:
+@pytest.mark.parametrize("keys", [1, 7, 16, 20, 129])
+def test_the_fused_kernel_is_equation_1_step_by_step(keys: int, sees: str, kv_heads: int) -> None:
     torch.manual_seed(keys)
     queries = keys if sees == "the past" else 5
     shapes = ((4, queries), (kv_heads, keys), (kv_heads, keys))
@@ -76,24 +64,17 @@ def test_every_way_to_attend_is_the_one_step_by_step(keys: int, sees: str, kv_he
         "the past": torch.ones(1, 1, keys, keys, dtype=torch.bool).tril(),
     }[sees]
 
-    def gather(tap: Tap, bits: torch.dtype) -> tuple[Tensor, ...]:
-        with torch.autocast("cpu", enabled=bits != torch.float32):
-            q, k, v = (x.to(bits) for x in inputs)
-            z = DotProduct()(q, KeysValues(k, v), visible, tap=tap)
+    def gather(tap: Tap) -> tuple[Tensor, ...]:
+        q, k, v = inputs
+        z = DotProduct()(q, KeysValues(k, v), visible, tap=tap)
         return z, *torch.autograd.grad((z * torch.arange(6.0)).sum(), inputs)
 
-    wanted = gather(Tap(lambda _name, _value: None), torch.float32)
-    for found, value in zip(gather(NO_TAP, torch.float32), wanted, strict=True):
+    for found, value in zip(gather(NO_TAP), gather(Tap(lambda _name, _value: None)), strict=True):
         torch.testing.assert_close(found, value, rtol=1e-4, atol=1e-5)
-    z, *gradients = gather(NO_TAP, torch.bfloat16)  # attends in float32, to what was rounded
-    for found, value in zip((z, *gradients), wanted, strict=True):
-        torch.testing.assert_close(found, value, rtol=0.05, atol=0.15)
-    assert z.dtype == torch.float32
 
 
 @pytest.mark.parametrize("dot_product", [DotProduct(), RelativeDotProduct(6, 2)], ids=["plain", "relative"])
 @pytest.mark.parametrize("tap", [NO_TAP, Tap(lambda _name, _value: None)], ids=["fused", "tapped"])
-@pytest.mark.usefixtures("multiplier")
 def test_a_fault_stays_in_sight(dot_product: DotProduct, tap: Tap) -> None:
     q, k, v = torch.full((1, 1, 2, 6), torch.nan), torch.randn(1, 1, 2, 6), torch.randn(1, 1, 2, 6)
     visible_11TS = torch.ones(1, 1, 2, 2, dtype=torch.bool).tril()
@@ -134,7 +115,7 @@ def test_dropout_takes_weights_and_a_listener_hears_them_whole() -> None:
     torch.testing.assert_close(unheard, z, atol=0, rtol=0)
     torch.testing.assert_close(heard["weights"].sum(-1), torch.ones(2, 4, 3))
     torch.set_rng_state(state)
-    torch.testing.assert_close(z, Dropout(0.5)(heard["weights"]) @ v)
+    torch.testing.assert_close(z, nn.Dropout(0.5)(heard["weights"]) @ v)
 
 
 def test_activation_dropout_takes_hidden_values_and_a_listener_hears_them_whole() -> None:
@@ -145,7 +126,7 @@ def test_activation_dropout_takes_hidden_values_and_a_listener_hears_them_whole(
     output = network(x, tap=Tap(heard.__setitem__))
     torch.testing.assert_close(heard["hidden"], network.inner(x).relu())
     torch.set_rng_state(state)
-    torch.testing.assert_close(output, network.outer(Dropout(0.5)(heard["hidden"])))
+    torch.testing.assert_close(output, network.outer(nn.Dropout(0.5)(heard["hidden"])))
     torch.testing.assert_close(network.eval()(x), network.outer(heard["hidden"]))
 
 
@@ -156,5 +137,5 @@ def test_dropout_adds_no_parameters(positions: str) -> None:
         Transformer(ModelConfig(**shape, attention_dropout=share, activation_dropout=share), 9, 9) for share in (0, 0.5)
     )
     dropping.load_state_dict(plain.state_dict(), strict=True)
-    drops = [module.share for module in dropping.modules() if isinstance(module, Dropout)]
+    drops = [module.p for module in dropping.modules() if isinstance(module, nn.Dropout)]
     assert drops.count(0.5) == 3 + 2  # three attentions and two feed-forward networks

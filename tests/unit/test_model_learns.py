@@ -1,4 +1,4 @@
-"""A task that must be learned: say a row of words backwards, one by one. Few of the rows were ever seen."""
+"""A task that must be learned: reverse a row of words. Few of the test rows were seen in training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS, LONGEST, STEPS = 8, 6, 250
 
 
 def rows_to_reverse(count: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Source rows, decoder inputs and what is to be predicted."""
+    """Source rows, decoder inputs and the ids to predict."""
     length = torch.randint(2, LONGEST + 1, (count, 1), generator=generator)
     words = torch.randint(4, 4 + WORDS, (count, LONGEST + 1), generator=generator)
     place = torch.arange(LONGEST + 1).expand_as(words)

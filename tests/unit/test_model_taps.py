@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from vitrail.config import POSITIONS
 from vitrail.errors import VitrailError
 from vitrail.model import NO_TAP, Tap, Transformer
 
@@ -17,7 +18,6 @@ pytestmark = pytest.mark.usefixtures("true_suffixes")
 Build = Callable[..., Transformer]
 SOURCE = torch.tensor([[4, 9, 7, 5, 3], [8, 6, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 6, 7], [2, 8, 0, 0]])
-POSITIONS = ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"]
 
 
 def listen(model: Transformer, replace: dict[str, Tensor] | None = None) -> dict[str, Tensor]:
@@ -35,20 +35,16 @@ def listen(model: Transformer, replace: dict[str, Tensor] | None = None) -> dict
 
 def expected_names(norm: str, positions: str, layers: int) -> set[str]:
     """The names of DESIGN's "Taps", written out."""
-    added = positions.startswith("sinusoidal") or positions == "learned"
+    kind = POSITIONS[positions]
     names = {f"{side}.{part}" for side in ("source", "target") for part in ("embedding", "sum")}
-    names |= {f"{side}.position" for side in ("source", "target") if added}
+    names |= {f"{side}.position" for side in ("source", "target") if kind.added}
     attention = ["q", "k", "v", "scores", "scaled", "weights", "z", "output"]
-    inside = {
-        "rope": ["q_rotated", "k_rotated"],
-        "relative": ["scores_content", "scores_position", "z_content", "z_position"],
-    }
     around = ["sum", "output"] + (["normed"] if norm == "pre" else [])
     for number in range(layers):
         for stack, parts in (("encoder", ["self"]), ("decoder", ["self", "cross"])):
             here = f"{stack}.{number}"
             for part in parts:
-                own = inside.get(positions, []) if part == "self" else []
+                own = [*kind.taps] if part == "self" else []
                 names |= {f"{here}.{part}_attention.{name}" for name in attention + own}
             names |= {f"{here}.add_norm_{i + 1}.{name}" for i in range(len(parts) + 1) for name in around}
             names |= {f"{here}.feed_forward.hidden", f"{here}.feed_forward.output", f"{here}.output"}
@@ -96,7 +92,7 @@ def test_the_names_mean_what_they_say(small_model: Build, norm: str) -> None:
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "rope"])
+@pytest.mark.parametrize("positions", POSITIONS)
 def test_every_replacement_flows_on_and_changes_nothing_before_it(
     small_model: Build, norm: str, positions: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""The whole model: its size, how it begins, what it refuses, what it saves."""
+"""The whole model: its size, its initial weights, its errors, its state."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from vitrail.config import ModelConfig
+from vitrail.config import POSITIONS, ModelConfig
 from vitrail.errors import ConfigError
 from vitrail.model import Tap, Transformer
-from vitrail.model.dropout import Dropout
 
 Build = Callable[..., Transformer]
 SOURCE = torch.tensor([[4, 9, 7, 5, 3], [8, 6, 3, 0, 0]])
@@ -88,7 +87,7 @@ def test_learned_positions_end_and_say_so(small_model: Build) -> None:
         model.step(TARGET[:, :1], cache)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "relative", "rope"])
+@pytest.mark.parametrize("positions", [name for name, kind in POSITIONS.items() if not kind.has_limit])
 def test_the_other_positions_have_no_end_and_no_table_to_save(small_model: Build, positions: str) -> None:
     model = small_model(positions=positions)
     assert model.max_positions is None
@@ -107,7 +106,7 @@ def test_a_table_first_made_in_inference_mode_can_be_trained_with(small_model: B
     model(SOURCE, TARGET).sum().backward()
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "rope"])
+@pytest.mark.parametrize("positions", POSITIONS)
 def test_it_runs_in_other_precisions(small_model: Build, positions: str) -> None:
     model = small_model(positions=positions)
     expected = model.log_probs(SOURCE, TARGET)
@@ -119,7 +118,7 @@ def test_it_runs_in_other_precisions(small_model: Build, positions: str) -> None
 
 
 def test_a_copy_and_a_pickled_copy_are_the_same_model(small_model: Build) -> None:
-    for positions in ("sinusoidal", "rope", "relative"):
+    for positions in POSITIONS:
         model = small_model(positions=positions)
         expected = model(SOURCE, TARGET)
         assert torch.equal(copy.deepcopy(model)(SOURCE, TARGET), expected)
@@ -128,7 +127,7 @@ def test_a_copy_and_a_pickled_copy_are_the_same_model(small_model: Build) -> Non
 
 def test_dropout_is_where_the_paper_has_it_and_nowhere_else(small_model: Build) -> None:
     model = small_model(dropout=0.5)
-    places = [name for name, module in model.named_modules() if isinstance(module, Dropout) and module.share]
+    places = [name for name, module in model.named_modules() if isinstance(module, nn.Dropout) and module.p]
     layers = [f"encoder.layers.{n}.add_norm_{i}.dropout" for n in (0, 1) for i in (1, 2)]
     layers += [f"decoder.layers.{n}.add_norm_{i}.dropout" for n in (0, 1) for i in (1, 2, 3)]
     assert sorted(places) == sorted(["dropout", *layers])
@@ -147,10 +146,10 @@ def test_a_search_over_a_model_in_training_is_our_mistake(small_model: Build) ->
 
 
 def test_suffixes_tell_the_truth_about_every_size(small_model: Build, true_suffixes: Any) -> None:
-    """Every size of this model differs from every other, so that no suffix can be right by chance."""
+    """All sizes of this model differ, so that no suffix can be right by chance."""
     true_suffixes.sizes = {"D": 24, "F": 40, "H": 4, "G": 2, "K": 10, "V": 31, "R": 7}
     source, target = torch.randint(4, 31, (3, 9)), torch.randint(4, 31, (3, 8))
-    for positions in ("sinusoidal", "learned", "relative"):
+    for positions in POSITIONS:
         model = small_model(positions=positions, kv_heads=2)
         model.log_probs(source, target, tap=Tap(lambda _name, _value: None)).sum().backward()
     assert {

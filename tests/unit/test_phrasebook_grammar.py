@@ -1,4 +1,4 @@
-"""The phrasebook's grammar, case by case, as a French or English schoolbook has it."""
+"""The phrasebook's grammar, case by case, as in a French or English schoolbook."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def french_forms(verb: Verb) -> set[str]:
 
 
 def test_no_word_has_two_meanings() -> None:
-    """A form belongs to one noun, adjective, verb or profession only, so that one word has one translation."""
+    """Each form belongs to a single noun, adjective, verb or profession, so that a word has one translation."""
     said: list[Iterable[str]] = [
         *({each.french, each.french_plural} for each in (*NOUNS, *DISHES, *DRINKS)),
         *({each.masculine, each.feminine, each.masculine_plural, each.feminine_plural} for each in ADJECTIVES),

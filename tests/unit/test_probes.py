@@ -1,4 +1,4 @@
-"""Probes: which sentences, when, what is written down, and that looking changes nothing."""
+"""Probes: which sentences, when, what is recorded, and that recording does not change a run."""
 
 import json
 import shutil
@@ -44,7 +44,7 @@ def test_the_users_own_sentences_with_and_without_a_reference(small_translator):
     with pytest.raises(TrainingError, match="several languages"):
         sentences(parse_config({"train": {"probe_sentences": ["w1"]}}, where="here").train, small_translator())
     for own in ({"source": "w1 nonsense", "to": "en"}, {"source": "w1", "reference": "nonsense", "to": "en"}):
-        with pytest.raises(TrainingError, match="does not have 'nonsense'"):
+        with pytest.raises(TrainingError, match="'nonsense' is not in the vocabulary"):
             sentences(parse_config({"train": {"probe_sentences": [own]}}, where="here").train, small_translator())
     with pytest.raises(ConfigError, match="'source' is"):
         parse_config({"train": {"probe_sentences": [{"sauce": "w1"}]}}, where="here")
@@ -216,7 +216,7 @@ def test_a_run_that_is_made_longer_is_the_run_that_was_meant_to_be_longer(run, t
     train(parse_config(longer, where="here"), tmp_path / "whole")
     both = [(tmp_path / name / PROBES).read_bytes() for name in ("longer", "whole")]
     assert both[0] == both[1]
-    train(parse_config(longer, where="here"), tmp_path / "whole")  # over already: nothing is added, nothing lost
+    train(parse_config(longer, where="here"), tmp_path / "whole")  # already over: nothing is added or lost
     assert (tmp_path / "whole" / PROBES).read_bytes() == both[0]
 
 

@@ -1,4 +1,4 @@
-"""Every recipe of a real corpus has a receipt, and the receipt is of this recipe."""
+"""Every recipe for a real corpus has a receipt, and the receipt matches the recipe."""
 
 import json
 import runpy
@@ -50,7 +50,7 @@ def test_the_receipt_tells_the_whole_run(recipe):
     assert receipt["training"]["minutes"] <= 120
     assert receipt["training"]["steps"] == receipt["settings"]["train"]["max_steps"]
     assert receipt["training"]["validation"]
-    assert len({test["weights"] for test in receipt["tests"]}) == 1  # one model, however often it was looked at
+    assert len({test["weights"] for test in receipt["tests"]}) == 1  # one model, however often it was evaluated
     for test in receipt["tests"]:
         assert all(test[measure]["signature"] for measure in ("bleu", "chrf"))
 
@@ -69,6 +69,6 @@ def test_every_test_set_belongs_to_a_recipe():
 
 def test_a_receipts_minutes_are_those_of_every_time_that_the_run_went_on():
     script = runpy.run_path(str(ROOT / "recipes" / "receipt.py"))
-    clocks = [(1040.1, 40.0), (2045.0, 45.0), (2090.2, 90.0), (3005.0, 5.0)]  # twice it was stopped, and went on later
+    clocks = [(1040.1, 40.0), (2045.0, 45.0), (2090.2, 90.0), (3005.0, 5.0)]  # it was stopped and resumed twice
     steps = [{"clock": {"time": time, "seconds": seconds}} for time, seconds in clocks]
     assert script["total"](steps, "seconds") == 40 + 90 + 5

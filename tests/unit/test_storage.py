@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, and a full disk is explained."""
+"""Writing files: atomically, with a helpful error if the disk is full."""
 
 import resource
 import subprocess
@@ -65,7 +65,7 @@ def test_a_folder_that_is_taken_away_before_it_is_locked_is_made_again(tmp_path,
 
     def lock_late(descriptor):
         monkeypatch.setattr(storage, "_lock", lock)
-        with new_folder(tmp_path / "f") as partial:  # another process is quicker
+        with new_folder(tmp_path / "f") as partial:  # another process is faster
             (partial / "one").write_text("1")
         return lock(descriptor)
 
@@ -127,13 +127,13 @@ except StorageError as error:
     "write", ["partial.write_bytes(bytes(10_000))", "save_tensors({'a': torch.zeros(10_000)}, partial)"]
 )
 def test_a_full_disk_is_explained_and_costs_nothing_that_was_there(tmp_path, write):
-    # A limit on the size of files is the part of a full disk that a test can have without a disk of its own.
+    # A limit on the file size simulates a full disk without a disk of its own.
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
     write_text(tmp_path / "a", "old")
     script = FULL_DISK.replace("{write}", write)
     done = subprocess.run([sys.executable, "-c", script, tmp_path / "a"], capture_output=True, text=True, check=True)
-    assert "nothing that was complete has been touched" in done.stdout
-    assert "make room" in done.stdout
+    assert "files that were complete are unchanged" in done.stdout
+    assert "free some space" in done.stdout
     assert (tmp_path / "a").read_text() == "old"
     assert names(tmp_path) == ["a"]
 

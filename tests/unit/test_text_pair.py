@@ -1,18 +1,18 @@
 import pytest
 
-from vitrail.errors import TextError
+from vitrail.config import VOCABULARIES
+from vitrail.errors import StorageError, TextError
 from vitrail.text import BOS, EOS, PAD, UNK, Tokenizers
 
 SOURCES = ["je suis étudiant", "merci"] * 3
 TARGETS = ["i am a student", "thanks"] * 3
-KINDS = ("bpe", "unigram", "word")
 
 
 def trained(kind="bpe", *, joint=True, languages=()):
     return Tokenizers.train(SOURCES, TARGETS, kind=kind, size=330, joint=joint, languages=languages)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VOCABULARIES)
 def test_rows_are_symbol_text_eos(kind):
     both = trained(kind, languages=("en", "fr"))
     text = both.source.encode("merci")
@@ -24,7 +24,7 @@ def test_rows_are_symbol_text_eos(kind):
     assert alone.encode_source("merci", None) == [*alone.source.encode("merci"), EOS]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VOCABULARIES)
 def test_many_rows_are_those_of_each(kind):
     both = trained(kind, languages=("en", "fr"))
     texts, to = ["merci", "je suis", ""], ["en", "fr", "en"]
@@ -44,7 +44,7 @@ def test_a_missing_or_unknown_language_names_the_choices():
         trained().encode_source("merci", "fr")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VOCABULARIES)
 def test_symbols_that_no_translation_may_contain(kind):
     both = trained(kind, languages=("en", "fr"))
     assert set(both.forbidden) == {PAD, UNK, BOS, both.language_id("en"), both.language_id("fr")}
@@ -52,18 +52,26 @@ def test_symbols_that_no_translation_may_contain(kind):
     assert both.tokens(both.forbidden) == ["<pad>", "<unk>", "<bos>", "<2en>", "<2fr>"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", VOCABULARIES)
 @pytest.mark.parametrize("joint", [True, False])
 def test_saved_and_loaded_is_the_same(tmp_path, kind, joint):
-    pair = trained(kind, joint=joint, languages=("en", "fr") if joint else ())
+    pair = trained(kind, joint=joint, languages=("en", "fr"))
+    assert pair.languages == ("en", "fr")
     pair.save(tmp_path / "tokenizer")
     loaded = Tokenizers.load(tmp_path / "tokenizer")
     assert loaded.joint == joint and (loaded.source is loaded.target) == joint
     assert loaded.languages == pair.languages
     assert loaded.source.kind == loaded.target.kind == kind
-    to = "en" if joint else None
-    assert loaded.encode_source("je suis étudiant", to) == pair.encode_source("je suis étudiant", to)
+    assert loaded.encode_source("je suis étudiant", "en") == pair.encode_source("je suis étudiant", "en")
     assert loaded.encode_target("thanks") == pair.encode_target("thanks")
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+def test_many_texts_have_the_rows_of_each(kind):
+    pair = trained(kind, languages=("en", "fr"))
+    texts, to = [*SOURCES, "", "inconnu"], ["fr", "en"] * 4
+    assert pair.encode_sources(texts, to) == [pair.encode_source(*each) for each in zip(texts, to, strict=True)]
+    assert pair.encode_targets(texts) == [pair.encode_target(text) for text in texts]
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"kind": "pictures", "joint": true, "languages": []}'])
@@ -81,3 +89,35 @@ def test_a_missing_vocabulary_is_named(tmp_path):
     with pytest.raises(TextError, match="missing") as error:
         Tokenizers.load(tmp_path)
     assert error.value.where == str(tmp_path / "target.subwords.model")
+
+
+def test_a_joint_vocabulary_learns_from_both_sides_and_separate_ones_from_their_own():
+    joint, apart = trained("word"), trained("word", joint=False)
+    assert joint.source.unknown("merci thanks") == []
+    assert apart.source.unknown("merci thanks") == ["thanks"]
+    assert apart.target.unknown("merci thanks") == ["merci"]
+
+
+def test_a_text_without_a_language_is_our_own_mistake():
+    with pytest.raises(ValueError, match="longer"):
+        trained(languages=("en", "fr")).encode_sources(["merci", "merci"], ["en"])
+
+
+def test_a_pair_is_saved_into_folders_that_are_not_there_yet_and_over_itself(tmp_path):
+    pair = trained("word")
+    for _ in range(2):
+        pair.save(tmp_path / "a" / "b")
+    assert Tokenizers.load(tmp_path / "a" / "b").decode(pair.encode_target("merci")) == "merci"
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError) as error:
+        trained("word").save(tmp_path / "file" / "tokenizer")
+    assert error.value.where == str(tmp_path / "file" / "tokenizer")
+
+
+def test_a_language_that_is_nearly_right_is_suggested():
+    with pytest.raises(TextError) as error:
+        trained(languages=("eng", "fra")).encode_source("merci", "frx")
+    assert "'fra'" in error.value.fix

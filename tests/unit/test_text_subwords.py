@@ -1,7 +1,10 @@
+import re
+
 import pytest
 
 from vitrail.errors import TextError
-from vitrail.text import Subwords, tidy
+from vitrail.text import UNK, Subwords, tidy
+from vitrail.text.subwords import LONGEST
 
 CORPUS = ["je suis étudiant", "merci beaucoup", "i am a student", "thanks a lot"] * 3
 
@@ -68,7 +71,7 @@ def test_a_file_that_is_no_model_says_so(tmp_path, content):
 
 @pytest.mark.parametrize(
     ("rule", "message"),
-    [("identity", "does not begin with <pad> <unk> <bos> <eos>"), ("nmt_nfkc", "rewrites text by a table of its own")],
+    [("identity", "does not begin with <pad> <unk> <bos> <eos>"), ("nmt_nfkc", "has a table of its own that rewrites text")],
 )
 def test_a_model_with_other_specials_or_rules_is_refused(tmp_path, rule, message):
     import io
@@ -101,3 +104,42 @@ def test_every_word_is_known():
 def test_only_typed_blanks_are_tidied():
     assert tidy("  a \t b\n▁c ") == "a b c"
     assert tidy("« a\u00a0!\u3000b\u2028c »") == "« a\u00a0!\u3000b\u2028c »"
+
+
+def test_every_run_of_blanks_becomes_one_space_and_nothing_else_is_cut():
+    assert tidy("a  b") == "a b"
+    assert tidy("XaX") == "XaX"
+
+
+def test_the_unknown_symbol_is_visible_in_text():
+    subwords = Subwords.train(CORPUS, "bpe", 300, ())
+    assert subwords.decode([*subwords.encode("merci"), UNK]) == "merci <unk>"
+
+
+def test_no_character_is_replaced_by_another():
+    """Unicode has many characters that look like others: each stays what it was typed as."""
+    typed = "ﬁ ² Ａ ① ½ é e\u0301 \u00a0! … ™ ㎏"
+    for kind in ("bpe", "unigram"):
+        subwords = Subwords.train([*CORPUS, typed], kind, 320, ())
+        assert subwords.decode(subwords.encode(typed)) == typed
+
+
+def test_long_lines_are_learnt_from_as_far_as_the_limit():
+    long = "mot " * 16_383 + "mots"
+    assert len(long.encode()) == LONGEST
+    pieces = Subwords.train([long], "bpe", 300, ()).pieces()
+    assert "▁mot" in pieces
+    assert "▁mot" in Subwords.train([*CORPUS, long, long + "s"], "bpe", 300, ()).pieces()
+
+
+def test_learning_says_nothing(capfd):
+    Subwords.train([*CORPUS, "x" * (LONGEST + 1)], "bpe", 300, ())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_half_a_character_is_shown_with_what_stands_around_it():
+    with pytest.raises(TextError, match=re.escape(r"'a\ud800b'")):
+        Subwords.train(CORPUS, "bpe", 300, ()).encode("a\ud800b")
+    with pytest.raises(TextError) as error:
+        Subwords.train(CORPUS, "bpe", 300, ()).encode("y" * 100 + "\ud800")
+    assert error.value.what.count("y") == 60

@@ -1,4 +1,4 @@
-"""The word vocabulary: what is one word, which ids there are, and what a damaged file is answered with."""
+"""The word vocabulary: how words are split, which ids exist, and the errors for a damaged file."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_load_gives_back_what_was_saved(tmp_path: Path) -> None:
         ("[]", "not a word vocabulary"),
         ('{"kind": "word", "format": 99}', "newer"),
         ('{"kind": "word", "format": 1, "words": [1], "languages": []}', "'words' is not a list"),
-        ('{"kind": "word", "format": 1, "words": ["a", "a"], "languages": []}', "'words' names something twice"),
+        ('{"kind": "word", "format": 1, "words": ["a", "a"], "languages": []}', "'words' has a duplicate"),
         ('{"kind": "word", "format": 1, "words": ["a"]}', "'languages' is not a list"),
     ],
 )
@@ -156,3 +156,19 @@ def test_any_corpus_gives_a_vocabulary_that_can_be_written(texts: list[str], siz
     assert words.size <= size
     if words.size < size:
         assert all(words.unknown(text) == [] for text in texts)
+
+
+def test_half_a_character_is_a_character_that_is_not_known() -> None:
+    assert split_words("a\ud800b") == ["a\ufffdb"]
+
+
+def test_one_word_and_a_full_stop_are_the_word() -> None:
+    words = vocabulary()
+    assert words.encode("Je.") == words.encode("je!") == words.encode("je")
+
+
+def test_the_file_has_a_line_for_each_word_as_it_is_written(tmp_path: Path) -> None:
+    words = vocabulary()
+    words.save(tmp_path / "words.json")
+    lines = (tmp_path / "words.json").read_text(encoding="utf-8").splitlines()
+    assert all(f'"{word}"' in (line.rstrip(",") for line in lines) for word in words.words)

@@ -1,4 +1,4 @@
-"""docs/trace.md says what is so: its reader runs, and its names are those of the traces."""
+"""docs/trace.md is correct: its reader runs, and its names are those of the traces."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
+
+from vitrail.config import POSITIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "trace.md"
 
@@ -25,7 +27,7 @@ def test_the_reader_in_the_docs_runs_and_agrees(small_translator, tmp_path, monk
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "rope"])
+@pytest.mark.parametrize("positions", POSITIONS)
 def test_every_recorded_name_is_documented(small_translator, norm, positions):
     described = PAGE.read_text("utf-8").partition("## The arrays")[2].partition("## The search")[0]
     documented = set(re.findall(r"`([\w.…]+)`", described))

@@ -1,4 +1,4 @@
-"""A trace as JSON: what was written comes back to the last bit, and whatever is wrong with a file is said by name."""
+"""A trace as JSON: it round-trips to the last bit, and errors name what is wrong with a file."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_newer_trace_names_its_writer_and_is_refused(trace, version):
 
 
 def damaged(document, place, value):
-    """The document with another value at a place, or without it."""
+    """The document with one value replaced or removed."""
     harmed = copy.deepcopy(document)
     *way, last = place
     inner = harmed
@@ -119,7 +119,7 @@ Q = ("arrays", "encoder.0.self_attention.q")
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        (("format",), "something else", "not a trace"),
+        (("format",), "something else", "not a Vitrail trace"),
         (("version",), ..., "version"),
         (("version",), True, "version"),
         (("version",), "1", "version"),

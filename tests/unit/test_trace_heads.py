@@ -1,4 +1,4 @@
-"""Heads switched off: the same in every path, the same as no columns in W^O, and nothing for the original to notice."""
+"""Heads switched off: the same in every path, equal to zero columns in W^O, and without effect on the original."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from vitrail.config import POSITIONS
 from vitrail.errors import VitrailError
 from vitrail.model import Tap, Transformer, attentions, without_heads
 
@@ -18,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("true_suffixes")
 Build = Callable[..., Transformer]
 SOURCE = torch.tensor([[4, 9, 7, 5, 3], [8, 6, 3, 0, 0]])
 TARGET = torch.tensor([[2, 5, 6, 7], [2, 8, 9, 4]])
-POSITIONS = ["sinusoidal", "learned", "relative", "rope"]
 PLACES = ["encoder.1.self_attention", "decoder.0.self_attention", "decoder.1.cross_attention"]
 
 
@@ -29,7 +29,7 @@ def model(request: pytest.FixtureRequest, small_model: Build) -> Transformer:
 
 
 def zeroed_by_hand(model: Transformer, name: str, heads: list[int], build: Build) -> Transformer:
-    """Another model with the same weights, but for W^O, whose columns of these heads are 0."""
+    """A model with the same weights, except that the columns of these heads in W^O are 0."""
     other = build(positions=model.config.positions, kv_heads=model.config.kv_heads)
     other.load_state_dict(model.state_dict())
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Leaving the insides of layers out of a trace that is too large for a page."""
+"""Omitting the insides of layers from a trace that is too large for a page."""
 
 import itertools
 

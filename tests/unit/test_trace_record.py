@@ -1,4 +1,4 @@
-"""What a recording holds: the sentence, the words, the weights that fit, what-ifs; and what it refuses."""
+"""What a recording holds: the sentence, the words, the weights that fit, what-ifs; and its errors."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""The loss that training computes, held equal to the plain one; and dropout."""
+"""The loss that training computes, held equal to the plain one."""
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from vitrail.model.dropout import LEVELS, Dropout, draw_mask
+from vitrail.fast import Padded
+from vitrail.model import shifted
 from vitrail.text import PAD
 from vitrail.train import objective
 from vitrail.train.loss import smoothed_loss
-from vitrail.train.objective import Objective, loss_and_gradient, shifted
+from vitrail.train.objective import Objective, loss_and_gradient
 
 SMOOTHING = [0.0, 0.1]
 
@@ -35,7 +36,7 @@ def test_loss_and_gradients_are_those_of_the_plain_path(small_model, batch, monk
     model = small_model(**options).double().train()
     source, target = batch
     plain = smoothed_loss(model(source, shifted(target)), target, smoothing)
-    fast = Objective(model, smoothing=smoothing)(source, target)
+    fast = Objective(Padded(model), smoothing=smoothing)(source, target)
     torch.testing.assert_close(fast, plain)
     wanted, found = gradients(model, plain / 3), gradients(model, fast / 3)
     assert wanted.keys() == found.keys()
@@ -56,7 +57,7 @@ def test_in_half_precision_the_loss_is_exact_and_the_gradient_is_rounded(small_m
     table, bias = model.embeddings.output_table_VD(), model.output_bias
 
     def run(back):
-        loss = objective._LossOfRows.apply(hidden, table, bias, target, (0.1, 0.0), back)
+        loss = objective._LossOfRows.apply(hidden, table, bias, target, objective._How(0.1, 0.0, back, by_numpy=False))
         return loss, *torch.autograd.grad(loss, (hidden, table, bias))
 
     (loss, *wanted), (half_loss, *found) = run(torch.float32), run(torch.bfloat16)
@@ -82,50 +83,15 @@ def test_two_looks_add_how_far_they_are_apart(smoothing):
 
 def test_looks_that_agree_cost_nothing_more(small_model, batch):
     model = small_model().double().train()  # without dropout both looks are the same
-    once, twice = (Objective(model, smoothing=0.1, r_drop=r_drop)(*batch) for r_drop in (0.0, 5.0))
+    once, twice = (Objective(Padded(model), smoothing=0.1)(*batch, r_drop) for r_drop in (0.0, 5.0))
     torch.testing.assert_close(once, twice)
 
 
 def test_looks_with_dropout_differ_and_their_loss_can_be_learnt_from(small_model, batch):
     model = small_model(dropout=0.3).double().train()
     torch.manual_seed(0)
-    with_penalty = Objective(model, smoothing=0.1, r_drop=5.0)(*batch)
+    with_penalty = Objective(Padded(model), smoothing=0.1)(*batch, 5.0)
     torch.manual_seed(0)
-    without = Objective(model, smoothing=0.1, r_drop=1e-9)(*batch)
+    without = Objective(Padded(model), smoothing=0.1)(*batch, 1e-9)
     assert with_penalty > without
     assert all(gradient.isfinite().all() for gradient in gradients(model, with_penalty).values())
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5])
-def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
-    torch.manual_seed(0)
-    dropout = Dropout(share).train()
-    x = torch.full((300, 400), 2.0, requires_grad=True)
-    dropped = dropout(x)
-    assert (dropped == 0).float().mean() == pytest.approx(share, abs=0.01)
-    assert dropped.unique().tolist() == pytest.approx([0.0, 2 / (1 - share)], rel=1e-4)
-    dropped.sum().backward()
-    torch.testing.assert_close(x.grad * 2, dropped.detach())  # what was left out teaches nothing
-
-
-def test_dropout_of_nearly_everything_stays_finite():
-    assert Dropout(0.9999999).train()(torch.ones(1000)).isfinite().all()
-
-
-def test_dropout_follows_torchs_generator_and_does_nothing_in_use():
-    dropout = Dropout(0.5)
-    x = torch.ones(7, 5)
-    state = torch.get_rng_state()
-    first, second = dropout(x), dropout(x)
-    torch.set_rng_state(state)
-    assert torch.equal(dropout(x), first) and torch.equal(dropout(x), second)
-    assert not torch.equal(first, second)
-    assert dropout.eval()(x) is x
-
-
-def test_every_place_of_a_mask_is_drawn_on_its_own():
-    torch.manual_seed(1)
-    masks = torch.stack([draw_mask(torch.Size([13]), LEVELS // 4).float() for _ in range(4000)])
-    torch.testing.assert_close(masks.mean(0), torch.full((13,), 0.75), atol=0.03, rtol=0)
-    together = torch.corrcoef(masks.T) - torch.eye(13)
-    assert together.abs().max() < 0.1

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from vitrail.config import Config, TrainConfig, load_config
+from vitrail.config import OPTIMIZERS, SCHEDULES, Config, TrainConfig, load_config
 from vitrail.errors import TrainingError
 from vitrail.text import PAD
 from vitrail.train.ema import MovingAverage
@@ -83,9 +83,9 @@ def test_a_cosine_that_ends_in_its_warm_up_only_rises():
     assert [rate(step) for step in range(1, 6)] == [line(step) for step in range(1, 6)]
 
 
-@pytest.mark.parametrize("schedule", ["paper", "inverse_sqrt", "constant"])
+@pytest.mark.parametrize("schedule", [name for name, kind in SCHEDULES.items() if not kind.ends_at_zero])
 def test_a_fall_changes_nothing_before_it_begins_and_ends_at_nothing(schedule):
-    peak = {} if schedule == "paper" else {"peak_rate": 0.01}
+    peak = {"peak_rate": 0.01} if SCHEDULES[schedule].takes_peak_rate else {}
     shape = {"schedule": schedule, "warmup_steps": 10, "max_steps": 100, **peak}
     plain, falls = make_schedule(TrainConfig(**shape), 64), make_schedule(TrainConfig(**shape, fall_steps=40), 64)
     assert [falls(step) for step in range(1, 61)] == [plain(step) for step in range(1, 61)]
@@ -100,14 +100,32 @@ def test_a_run_too_short_for_its_fall_falls_from_its_first_step():
     assert [short(step) for step in range(1, 31)] == [long(step) for step in range(71, 101)]
 
 
-@pytest.mark.parametrize("schedule", ["paper", "inverse_sqrt", "cosine", "constant"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_every_schedule_can_be_asked_for(schedule):
-    peak = {} if schedule == "paper" else {"peak_rate": 0.01}
+    peak = {"peak_rate": 0.01} if SCHEDULES[schedule].takes_peak_rate else {}
     rate = make_schedule(TrainConfig(schedule=schedule, **peak), 64)
     assert all(math.isfinite(rate(step)) and rate(step) >= 0 for step in (1, 10, 10_000))
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "adafactor", "muon"])
+@pytest.mark.parametrize("kind", SCHEDULES.values(), ids=SCHEDULES)
+def test_what_is_said_of_a_schedule_is_true_of_its_rate(kind):
+    peak = {"peak_rate": 0.01} if kind.takes_peak_rate else {}
+
+    def rate(d_model, **changed):
+        settings = TrainConfig(**{"schedule": kind.name, "warmup_steps": 10, "max_steps": 100, **peak, **changed})
+        return make_schedule(settings, d_model)
+
+    assert (
+        (rate(64)(100) == pytest.approx(0.0, abs=1e-12))
+        == kind.ends_at_zero
+        == TrainConfig(schedule=kind.name, **peak).ends_at_zero
+    )
+    assert (rate(64)(20) == rate(256)(20)) == kind.takes_peak_rate
+    if not kind.needs_warmup:
+        assert math.isfinite(rate(64, warmup_steps=0)(1))
+
+
+@pytest.mark.parametrize("optimizer", [name for name, kind in OPTIMIZERS.items() if kind.decays])
 def test_weight_decay_is_a_setting_and_decoupled_from_the_gradient(optimizer):
     layer = nn.Linear(6, 5)
     before = layer.weight.detach().clone()
@@ -119,9 +137,9 @@ def test_weight_decay_is_a_setting_and_decoupled_from_the_gradient(optimizer):
     torch.testing.assert_close(layer.weight.detach(), before * (1 - 0.5 * 0.1))
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "adafactor", "muon"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_an_optimiser_that_is_restored_goes_on_to_the_last_bit(optimizer):
-    config = TrainConfig(optimizer=optimizer, weight_decay=0.1 if optimizer != "adam" else 0.0)
+    config = TrainConfig(optimizer=optimizer, weight_decay=0.1 if OPTIMIZERS[optimizer].decays else 0.0)
 
     def take_steps(model, maker, count):
         for number in range(count):

@@ -1,4 +1,4 @@
-"""Settings of training at work, in runs of a few steps."""
+"""Training settings in action, in runs of a few steps."""
 
 import json
 import shutil
@@ -14,14 +14,15 @@ from vitrail.config import Config, load_config
 from vitrail.data import BatchStream, Position, Prepared, prepare
 from vitrail.data.phrasebook import training_pairs
 from vitrail.errors import ConfigError, FolderError
+from vitrail.fast import Masks, Twin
 from vitrail.folder import ModelFolder
-from vitrail.model import numpy_multiplies
 from vitrail.storage import checksum
 from vitrail.train import average_checkpoints, train
 from vitrail.train.checkpoint import average_weights
 from vitrail.train.events import Silence
 from vitrail.train.objective import Objective
 from vitrail.train.optimizer import set_rate
+from vitrail.train.side_by_side import draw_seed
 from vitrail.train.validation import Found, Validator
 
 SMALL = {
@@ -80,9 +81,10 @@ def test_r_drop_is_the_loss_that_is_learnt_from(desk):
     model = folder.new_model().train()
     stream = BatchStream(prepared.train, prepared.weights, batch_tokens=200, seed=folder.config.train.seed)
     ((_, batch),) = islice(stream.from_position(Position()), 1)
-    objective = Objective(model, smoothing=0.1, r_drop=4.0)
-    with numpy_multiplies(torch.get_num_threads() == 1):  # packed or not, and so the same masks
-        wanted = objective(torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)).item()
+    # Packed if the run's were, with the seed that it drew: so the masks are the same.
+    twin = Twin(model, Masks(draw_seed()), one_core=torch.get_num_threads() == 1)
+    ids = torch.from_numpy(batch.source_BS), torch.from_numpy(batch.target_BT)
+    wanted = Objective(twin, smoothing=0.1)(*ids, 4.0).item()
     assert events(run, "step")[0]["loss"] == pytest.approx(wanted / batch.target_tokens, rel=1e-6)
 
 
@@ -176,7 +178,7 @@ def test_an_old_best_checkpoint_joins_no_average(desk):
 
 
 def test_a_checkpoint_that_the_clock_asks_for_can_be_gone_on_from_and_joins_no_average(desk):
-    """Every step is late here; a step that is on the grid counts, the others come and go."""
+    """Every step here is late. Checkpoints on the grid are kept, the others come and go."""
     plain = desk.run("plain", train__max_steps=6, train__average=2)
     often = {"train__average": 2, "train__checkpoint_minutes": 1e-9}
     desk.run("often", train__max_steps=3, **often)
@@ -229,7 +231,7 @@ def test_a_short_validation_set_does_not_keep_the_others_from_being_translated(d
     run = desk.run("run", data__validation=sets, data__validation_pairs=None, train__samples=10)
     shown = [sample["source"] for sample in events(run, "validation")[-1]["samples"]]
     wanted = [pairs[number].split("\t")[0] for number in (0, 10, 1, 11, 12, 13, 14)]
-    assert shown == wanted  # five of each, as far as there are
+    assert shown == wanted  # five of each, or as many as there are
 
 
 def test_validation_that_takes_much_of_the_time_is_spoken_of_once(desk, monkeypatch):
@@ -302,11 +304,11 @@ def test_rows_that_subword_dropout_makes_too_long_for_learned_positions_stay_pla
 def test_subword_dropout_on_prepared_words_is_refused_by_name(desk):
     config = desk.config(data__vocabulary="word")
     prepare(config.data, desk.folder / "words", seed=1)
-    with pytest.raises(ConfigError, match=r"train\.subword_dropout cannot go with a vocabulary of kind 'word'"):
+    with pytest.raises(ConfigError, match=r"train\.subword_dropout cannot be combined with a vocabulary of kind"):
         desk.run("run", data__prepared=str(desk.folder / "words"), train__subword_dropout=0.1)
 
 
-# going on
+# resuming
 
 
 def test_prepared_rows_that_learned_positions_have_no_room_for_are_refused_at_once(desk):
@@ -324,23 +326,23 @@ def test_prepared_rows_that_learned_positions_have_no_room_for_are_refused_at_on
     assert not (desk.folder / "run").exists()
 
 
-def test_prepared_data_without_validation_is_spoken_of_where_it_was_asked_for(desk):
+def test_prepared_data_without_requested_validation_data_gives_a_note(desk):
     prepare(desk.config(data__validation_pairs=None).data, desk.folder / "data", seed=1)
     given = {"data__pairs": None, "data__validation_pairs": None, "data__prepared": str(desk.folder / "data")}
-    said = "has nothing to validate on"
+    said = "has no validation data"
     assert not any(said in note for note in notes_of(desk, "run", train__max_steps=1, **given))
     assert any(said in note for note in notes_of(desk, "other", train__max_steps=1, data__hold_out=9, **given))
 
 
-def test_a_corpus_that_changed_meanwhile_is_spoken_of(desk):
+def test_a_corpus_that_changed_since_the_start_gives_a_note(desk):
     desk.run("run", train__max_steps=2)
-    assert not any("another size or date" in note for note in notes_of(desk, "run"))
+    assert not any("different size or date" in note for note in notes_of(desk, "run"))
     with (desk.folder / "pairs.tsv").open("a", encoding="utf-8") as file:
         file.write("merci\tthanks\n")
-    (told,) = [note for note in notes_of(desk, "run", train__max_steps=6) if "another size or date" in note]
+    (told,) = [note for note in notes_of(desk, "run", train__max_steps=6) if "different size or date" in note]
     assert "pairs.tsv" in told
-    (desk.folder / "pairs.tsv").unlink()  # what is not needed need not be there
-    assert not any("another size or date" in note for note in notes_of(desk, "run", train__max_steps=8))
+    (desk.folder / "pairs.tsv").unlink()  # a corpus that is no longer needed may be missing
+    assert not any("different size or date" in note for note in notes_of(desk, "run", train__max_steps=8))
 
 
 def notes_of(desk, name, **changes):
@@ -369,10 +371,10 @@ def test_losses_of_two_different_things_are_not_compared(desk, change):
     (folder / "state.json").write_text(json.dumps(edited))
     sums = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(sums | {"state.json": checksum(folder / "state.json")}))
-    assert not any("another way" in note for note in notes_of(desk, "run", **ema, train__max_steps=6))
+    assert not any("no longer measured" in note for note in notes_of(desk, "run", **ema, train__max_steps=6))
     assert state(run, 6)["best_loss"] == 0.001 and state(run, 6)["stale"] == 2
     told = notes_of(desk, "run", **(ema | change), train__max_steps=8)
-    assert any("another way than before" in note for note in told)
+    assert any("no longer measured as before" in note for note in told)
     assert state(run, 8)["best_loss"] > 0.001 and state(run, 8)["stale"] == 0
 
 
@@ -383,22 +385,22 @@ def test_the_best_loss_on_other_validation_data_is_forgotten(desk):
     desk.run("run", **given)
     (desk.folder / "few.tsv").write_text("merci\tthanks\n", encoding="utf-8")
     prepare(desk.config(data__validation_pairs=str(desk.folder / "few.tsv")).data, data, seed=1)
-    assert any("another way than before" in note for note in notes_of(desk, "run", **given, train__max_steps=6))
+    assert any("no longer measured as before" in note for note in notes_of(desk, "run", **given, train__max_steps=6))
 
 
 def test_threads_may_change_and_it_is_said_each_time(desk):
     desk.run("run")
     for steps, threads in ((5, 2), (6, 1), (7, 2)):
         told = notes_of(desk, "run", train__max_steps=steps, train__threads=threads)
-        assert any(f"goes on with {threads}" in note for note in told)
-    assert not any("goes on with" in note for note in notes_of(desk, "run", train__max_steps=8, train__threads=2))
+        assert any(f"resumes with {threads}" in note for note in told)
+    assert not any("resumes with" in note for note in notes_of(desk, "run", train__max_steps=8, train__threads=2))
 
 
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["altered", "removed"])
 def test_weights_that_were_harmed_are_made_again_from_the_checkpoints(desk, harm):
     whole, run = desk.run("whole", train__max_steps=6), desk.run("run")
     harm(run / "model.safetensors")
-    assert any("written again" in note for note in notes_of(desk, "run", train__max_steps=6))
+    assert any("the next checkpoint writes it again" in note for note in notes_of(desk, "run", train__max_steps=6))
     assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert ModelFolder.open(run).model()
 
@@ -410,7 +412,8 @@ def test_a_file_of_lines_that_lost_its_end_is_cut_to_whole_lines(desk, name, los
     path = run / name
     path.write_bytes(path.read_bytes()[:-lost])
     desk.run("run", train__max_steps=6)
-    assert all(json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    whole = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert whole and all(whole)
 
 
 def test_a_shard_that_was_damaged_is_not_learnt_from(desk):
@@ -423,14 +426,14 @@ def test_a_shard_that_was_damaged_is_not_learnt_from(desk):
 
 @pytest.mark.parametrize("setting", [{"train__patience": 2}, {"train__use": "best"}], ids=str)
 def test_what_looks_at_a_validation_loss_needs_validation_data(desk, setting):
-    with pytest.raises(ConfigError, match="needs validation data, and there is none"):
+    with pytest.raises(ConfigError, match="needs validation data, but there is none"):
         desk.run("run", data__validation_pairs=None, **setting)
 
 
 def test_settings_that_are_refused_are_not_written_into_the_run(desk):
     run = desk.run("run", data__validation_pairs=None)
     before = (run / "config.toml").read_bytes()
-    with pytest.raises(ConfigError, match="needs validation data, and there is none"):
+    with pytest.raises(ConfigError, match="needs validation data, but there is none"):
         desk.run("run", data__validation_pairs=None, train__patience=2, train__max_steps=6)
     assert (run / "config.toml").read_bytes() == before
 
@@ -452,7 +455,7 @@ def test_checkpoints_written_by_chance_are_not_averaged(desk):
 @pytest.mark.parametrize("name", ["train-0.tokens", "train-0.index"])
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"x"), Path.unlink], ids=["cut", "removed"])
 def test_data_that_goes_away_while_it_is_read_is_named(desk, name, harm):
-    """A mapping lives on when its file is removed, and ends the process without a word when it is cut."""
+    """A mapping survives the removal of its file, but reading it kills the process if the file was truncated."""
     run = desk.run("run", train__max_steps=1)
     prepared = Prepared.open(run / "data")
     batches = BatchStream(prepared.train, prepared.weights, batch_tokens=200, seed=1).from_position(Position())

@@ -1,4 +1,4 @@
-"""A batch in parts, a thread for each: the same gradient, and the same run whenever it is repeated."""
+"""A batch in shares, a thread for each: the same gradient, and the same run whenever it is repeated."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
@@ -12,21 +12,21 @@ from test_train_settings import checkpoint, desk  # noqa: F401  (desk is a fixtu
 from threadpoolctl import threadpool_info
 
 from vitrail.config import ModelConfig, TrainConfig
+from vitrail.config.positions import POSITIONS
 from vitrail.data import Batch
+from vitrail.errors import ConfigError
 from vitrail.model import Transformer
-from vitrail.model.multiply import multiply
 from vitrail.text import PAD
 from vitrail.train.device import make_scaler
 from vitrail.train.gradients import Gradients
 from vitrail.train.learner import Learner
-from vitrail.train.objective import Objective
 from vitrail.train.optimizer import make_optimizer
 from vitrail.train.peers import ALONE
 from vitrail.train.side_by_side import SMALLEST, SideBySide, _Sum
 
 VOCABULARY = 50
 CPU = torch.device("cpu")
-SIDE_BY_SIDE = SideBySide(5)
+THREADS = {threads: SideBySide(threads) for threads in range(1, 6)}
 
 
 def make_batch(rows, width=20):
@@ -42,7 +42,7 @@ def make_gradients(threads, **settings):
     config = ModelConfig(d_model=16, heads=2, d_ff=24, encoder_layers=1, decoder_layers=1, **settings)
     model = Transformer(config, VOCABULARY, VOCABULARY).double().train()
     learner = Learner(model, make_optimizer(model, TrainConfig()), make_scaler(CPU, "float32"), None, CPU)
-    found = Gradients(Objective(model, smoothing=0.1), learner, ALONE, precision="float32")
+    found = Gradients(learner, ALONE, precision="float32", smoothing=0.1)
     found.side_by_side = SideBySide(threads)
     return found
 
@@ -53,38 +53,47 @@ def fill(gradients, batches):
     return loss, {name: parameter.grad.clone() for name, parameter in gradients.learner.model.named_parameters()}
 
 
+def watched(gradients, watch):
+    """Let `watch` see every share before its loss is computed."""
+    look = gradients._twin
+    gradients._twin = lambda share: (watch(share), look(share))[1]
+    return gradients
+
+
 @pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "relative", "rope"])
-def test_parts_add_up_to_the_whole(threads, positions):
-    settings = {"dropout": 0.0, "positions": positions}
-    batches = [make_batch(40), make_batch(41)]  # accumulated
-    loss, wanted = fill(make_gradients(1, **settings), batches)
-    in_parts, found = fill(make_gradients(threads, **settings), batches)
-    assert in_parts == pytest.approx(loss, rel=1e-12)
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_shares_add_up_to_the_whole(threads, positions):
+    settings, seen = {"dropout": 0.0, "positions": positions}, []
+    batches = [make_batch(80), make_batch(81)]  # accumulated
+    loss, wanted = fill(watched(make_gradients(1, **settings), seen.append), batches)
+    assert [share.number for share in seen] == [0, 0]
+    in_shares, found = fill(watched(make_gradients(threads, **settings), seen.append), batches)
+    assert sorted(share.number for share in seen[2:]) == sorted([*range(threads)] * 2)
+    assert in_shares == pytest.approx(loss, rel=1e-12)
     for name, gradient in wanted.items():
         torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
 
 
-@settings(deadline=None)
-@given(rows=st.integers(1, 40), parts=st.integers(1, 5))
-def test_parts_have_every_row_once_and_as_many(rows, parts):
-    parts, taken = min(rows, parts), []
-    ids = np.arange(1, rows + 1)[:, None]
+@settings(deadline=None, max_examples=40)
+@given(rows=st.integers(1, 40), threads=st.integers(1, 5))
+def test_shares_have_every_row_once_and_as_many(rows, threads):
+    taken, ids = [], np.repeat(np.arange(1, rows + 1)[:, None], SMALLEST, 1)  # every row is worth a share
 
-    def look(source_BS, target_BT):
-        assert torch.equal(source_BS, target_BT)
-        taken.append(source_BS[:, 0].tolist())
-        return weight * source_BS.sum()
+    def look(share):
+        assert torch.equal(share.source_BS, share.target_BT)
+        taken.append(share.source_BS[:, 0].tolist())
+        return weight * share.source_BS[:, 0].sum()
 
     weight = torch.ones((), requires_grad=True)
     batch = Batch(ids, ids, epoch=0, index=0, lines=())
-    loss, (gradient,) = SIDE_BY_SIDE.gradient(look, [weight], batch, tokens=rows, parts=parts)
+    loss, (gradient,) = THREADS[threads].gradient(look, [weight], batch, tokens=rows)
+    assert len(taken) == THREADS[threads].shares(batch) >= min(rows, threads, 2)
     assert sorted(row for some in taken for row in some) == list(range(1, rows + 1))
     assert max(map(len, taken)) - min(map(len, taken)) <= 1
-    assert loss == ids.sum() and gradient.item() == pytest.approx(ids.sum() / rows)
+    assert loss == sum(range(1, rows + 1)) and gradient.item() == pytest.approx(loss / rows)
 
 
-def test_what_parts_find_is_added_up_in_their_order():
+def test_what_shares_find_is_added_up_in_their_order():
     values = [torch.tensor([value]) for value in (1e8, 1.0, -1e8, 1.0)]  # in another order, another sum
     wanted = ((values[0] + values[1]) + values[2]) + values[3]
     for order in permutations(range(4)):
@@ -94,43 +103,19 @@ def test_what_parts_find_is_added_up_in_their_order():
         assert torch.equal(total.gradients[0], wanted)
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
-@pytest.mark.parametrize("bias", [True, False])
-def test_numpy_multiplies_what_torch_does(activation, bias, monkeypatch):
-    settings = {"dropout": 0.0, "bias": bias, "activation": activation, "output_bias": bias}
-    for name in ("has_openblas", "is_faster"):
-        monkeypatch.setattr(f"vitrail.model.multiply.{name}", lambda: True)
-    batch, asked = make_batch(60), []
-    monkeypatch.setattr("vitrail.model.linear.multiply", lambda *of, **to: (asked.append(of), multiply(*of, **to))[1])
-    loss, found = fill(make_gradients(2, **settings), [batch])
-    assert asked
-    asked.clear()
-    monkeypatch.setattr("vitrail.model.multiply.has_openblas", lambda: False)
-    by_torch, wanted = fill(make_gradients(2, **settings), [batch])
-    assert not asked
-    assert loss == pytest.approx(by_torch, rel=1e-12)
-    for name, gradient in wanted.items():
-        torch.testing.assert_close(found[name], gradient, rtol=1e-9, atol=1e-12)
-
-
 def test_openblas_has_its_threads_back_after_a_step():
     def threads():
         return [library["num_threads"] for library in threadpool_info() if library["internal_api"] == "openblas"]
 
     before, during = threads(), []
-    gradients = make_gradients(2, dropout=0.0)
-    look = gradients._loss
-    gradients._loss = lambda *ids: (during.append(threads()), look(*ids))[1]
-    fill(gradients, [make_batch(60)])
+    fill(watched(make_gradients(2, dropout=0.0), lambda _: during.append(threads())), [make_batch(60)])
     assert during == [[1] * len(before)] * 2
     assert threads() == before
 
 
-def test_a_batch_is_split_where_it_is_worth_it():
-    side_by_side = SideBySide(4)
-
-    parts = side_by_side.parts
-    assert parts(make_batch(1, width=9 * SMALLEST)) == 1  # one row is one part
+def test_a_batch_is_split_if_it_is_worth_it():
+    parts = SideBySide(4).shares
+    assert parts(make_batch(1, width=9 * SMALLEST)) == 1  # one row is one share
     assert parts(make_batch(10, width=20)) == 1
     assert parts(make_batch(SMALLEST // 10 + 1, width=20)) == 2
     assert parts(make_batch(SMALLEST * 3 // 20 + 1, width=20)) == 2  # not 3, which would leave a core idle
@@ -142,10 +127,10 @@ def test_a_batch_is_split_where_it_is_worth_it():
     ("threads", "worth", "parts"), [(2, 1, 1), (2, 2, 2), (3, 2, 2), (5, 4, 4), (7, 6, 6), (8, 3, 2), (8, 4, 4)]
 )
 def test_few_cores_are_idle_and_no_batch_that_can_be_split_is_whole(threads, worth, parts):
-    assert SideBySide(threads).parts(make_batch(worth * SMALLEST // 20 + 1)) == parts
+    assert SideBySide(threads).shares(make_batch(worth * SMALLEST // 20 + 1)) == parts
 
 
-def test_dropout_is_the_same_whenever_the_generator_is_and_another_in_every_part():
+def test_dropout_is_the_same_whenever_the_generator_is_and_another_in_every_share():
     def masks_and_gradients():
         gradients = make_gradients(3, dropout=0.3, attention_dropout=0.2, activation_dropout=0.1)
         torch.manual_seed(5)
@@ -154,23 +139,20 @@ def test_dropout_is_the_same_whenever_the_generator_is_and_another_in_every_part
     (loss, first), (again, second) = masks_and_gradients(), masks_and_gradients()
     assert loss == again
     assert all(torch.equal(first[name], second[name]) for name in first)
-    # Were the parts' masks alike, equal rows would have equal losses in every part.
+    # With equal masks, equal rows would have equal losses in every share.
     row = make_batch(1)
     alike = Batch(np.repeat(row.source_BS, 64, 0), np.repeat(row.target_BT, 64, 0), epoch=0, index=0, lines=())
-    gradients = make_gradients(2, dropout=0.3)
-    losses = []
-    gradients._loss = lambda source, target, look=gradients._loss: (
-        losses.append(found := look(source, target)),
-        found,
-    )[1]
+    gradients, losses = make_gradients(2, dropout=0.3), []
+    gradients._loss = lambda *of, look=gradients._loss: (losses.append(found := look(*of)), found)[1]
     fill(gradients, [alike])
-    assert losses[0].item() != losses[1].item()
+    assert len(losses) == 2 and losses[0].item() != losses[1].item()
 
 
-def test_an_error_in_a_part_is_the_error_of_the_step():
-    gradients = make_gradients(2, positions="learned", max_positions=4)
-    with pytest.raises(Exception, match="longer than the 4 positions"):
-        fill(gradients, [make_batch(40)])
+def test_an_error_in_a_share_is_the_error_of_the_step():
+    gradients, seen = watched(make_gradients(2, positions="learned", max_positions=4), lambda _: seen.append(1)), []
+    with pytest.raises(ConfigError, match="longer than the 4 positions"):
+        fill(gradients, [make_batch(60)])
+    assert len(seen) == 2
 
 
 def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk):  # noqa: F811
@@ -183,9 +165,8 @@ def test_a_run_on_two_threads_goes_on_to_the_last_bit(desk):  # noqa: F811
 
 
 def test_a_few_parts_have_all_cores_between_them():
-    gradients, cores = make_gradients(4, dropout=0.0), []
-    look = gradients._loss
-    gradients._loss = lambda *ids: (cores.append(torch.get_num_threads()), look(*ids))[1]
+    cores = []
+    gradients = watched(make_gradients(4, dropout=0.0), lambda _: cores.append(torch.get_num_threads()))
     before = torch.get_num_threads()
     for rows in (SMALLEST // 10 + 1, SMALLEST // 5 + 1, *[SMALLEST // 10 + 1] * 4):
         fill(gradients, [make_batch(rows)])

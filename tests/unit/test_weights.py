@@ -1,4 +1,4 @@
-"""A model folder with packed weights: it is the model of the numbers that they stand for, wherever it is read."""
+"""A model folder with packed weights equals a float32 folder with the unpacked values, wherever it is read."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def write(path, tensors):
 
 @pytest.fixture(params=["float16", "int8"])
 def packed(request, tmp_path):
-    """A model with packed weights, and one that has the numbers they stand for in float32."""
+    """A model with packed weights, and one with the unpacked values in float32."""
     torch.manual_seed(3)
     before = write(tmp_path / "before", None).model().state_dict()
     stored = pack(before, request.param)

@@ -2,18 +2,29 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  activate, dot, erf, layerNorm, lengthPenalty, logSoftmax, mix, moments, rotate, sinusoid, softmax,
+  ACTIVATIONS,
+  erf,
+  layerNorm,
+  lengthPenalty,
+  logSoftmax,
+  mix,
+  moments,
+  softmax,
 } from "../../src/vitrail/web/arithmetic.js";
 import {randomNumbers} from "./make_trace.mjs";
 
 const random = randomNumbers(1);
 const vector = (length, size = 1) => Array.from({length}, () => size * random());
-const near = (a, b, tolerance = 1e-12) => assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} ${b}`);
+const near = (a, b, tolerance = 1e-12) =>
+  assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} ${b}`);
 
 test("softmax sums to one, keeps the order, and does not mind a shift or large numbers", () => {
   const values = vector(9, 10);
   const shares = softmax(values);
-  near(shares.reduce((a, b) => a + b), 1);
+  near(
+    shares.reduce((a, b) => a + b),
+    1,
+  );
   const shifted = softmax(values.map((value) => value + 1000));
   shares.forEach((share, i) => near(share, shifted[i], 1e-9));
   assert.equal(shares.indexOf(Math.max(...shares)), values.indexOf(Math.max(...values)));
@@ -54,37 +65,18 @@ test("the error function: odd, its derivative the bell curve, seamless where its
 });
 
 test("activations", () => {
-  assert.equal(activate("relu", -1), 0);
-  assert.equal(activate("relu", 2), 2);
+  const {relu, gelu, silu} = ACTIVATIONS;
+  assert.equal(relu(-1), 0);
+  assert.equal(relu(2), 2);
   for (const x of vector(5, 3)) {
-    near(activate("gelu", x) - activate("gelu", -x), x); // x Φ(x) + x Φ(-x) = x
-    near(activate("silu", x) - activate("silu", -x), x);
+    near(gelu(x) - gelu(-x), x); // x Φ(x) + x Φ(-x) = x
+    near(silu(x) - silu(-x), x);
   }
 });
 
 test("weights of one pick a vector out", () => {
   const rows = [vector(4), vector(4), vector(4)];
   assert.deepEqual([...mix([0, 1, 0], (i) => rows[i], 4)], rows[1]);
-});
-
-test("a rotation keeps lengths, and scores know only the distance", () => {
-  const [q, k] = [vector(8), vector(8)];
-  near(Math.hypot(...rotate(q, 5)), Math.hypot(...q));
-  near(dot(rotate(q, 3), rotate(k, 1)), dot(rotate(q, 12), rotate(k, 10)), 1e-10);
-});
-
-test("the three tables of sinusoids hold the same pairs at position 0, and the last two differ only in frequency", () => {
-  for (const kind of ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves"]) {
-    const row = [...sinusoid(kind, 0, 8)];
-    assert.deepEqual(row.filter((value) => value === 0).length, 4);
-    assert.deepEqual(row.filter((value) => value === 1).length, 4);
-  }
-  const [paper, halves, concat] = ["sinusoidal", "sinusoidal-halves", "sinusoidal-concat"].map((kind) => sinusoid(kind, 7, 8));
-  for (let i = 0; i < 4; i++) {
-    assert.equal(paper[2 * i], halves[i]);
-    assert.equal(paper[2 * i + 1], halves[4 + i]);
-  }
-  near(concat[3], Math.sin(7 / 10000));
 });
 
 test("length penalties", () => {

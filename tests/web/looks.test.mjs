@@ -1,12 +1,22 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {HEAD_COLOURS, headColour, inkOn, luminance, parse, shades, shareRgb, valueRgb} from "../../src/vitrail/web/colour.js";
+import {
+  HEAD_COLOURS,
+  headColour,
+  inkOn,
+  luminance,
+  parse,
+  shades,
+  shareRgb,
+  valueRgb,
+} from "../../src/vitrail/web/colour.js";
+import {PALETTE} from "../../src/vitrail/web/palette.js";
 import {count, decimal, extent, percent, precise, scientific, shortCount} from "../../src/vitrail/web/numbers.js";
 
 const THEMES = ["light", "dark"];
-const PAPER = {light: parse("#ffffff"), dark: parse("#191f29")};
-const MEANINGS = ["x", "q", "k", "v", "z", "r", "encoder", "decoder", "neutral"];
+const PAPER = {light: parse(PALETTE.light.page.raised), dark: parse(PALETTE.dark.page.raised)};
+const MEANINGS = Object.keys(PALETTE.light.meanings);
 
 const contrast = (a, b) => {
   const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x);
@@ -31,14 +41,41 @@ function oklab(rgb) {
 
 /** How someone without one kind of cones sees a colour (Viénot, Brettel and Mollon 1999; Machado et al. for tritan). */
 const SEEN_BY = {
-  everyone: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-  protan: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-  deutan: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-  tritan: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+  everyone: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  protan: [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  deutan: [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+  tritan: [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
+  ],
 };
 const seenBy = (who, rgb) => {
   const linear = rgb.map((part) => (part / 255) ** 2.2);
-  return SEEN_BY[who].map((row) => 255 * Math.max(0, Math.min(1, row.reduce((sum, w, i) => sum + w * linear[i], 0))) ** (1 / 2.2));
+  return SEEN_BY[who].map(
+    (row) =>
+      255 *
+      Math.max(
+        0,
+        Math.min(
+          1,
+          row.reduce((sum, w, i) => sum + w * linear[i], 0),
+        ),
+      ) **
+        (1 / 2.2),
+  );
 };
 const apart = (a, b) => Math.hypot(...oklab(a).map((value, i) => value - oklab(b)[i]));
 
@@ -57,7 +94,10 @@ test("positive and negative values are told apart by every eye, and grow away fr
   for (const theme of THEMES) {
     for (const who of Object.keys(SEEN_BY)) {
       for (const size of [0.25, 0.5, 1]) {
-        assert.ok(apart(seenBy(who, valueRgb(size, 1, theme)), seenBy(who, valueRgb(-size, 1, theme))) > 0.09, `${theme} ${who} ${size}`);
+        assert.ok(
+          apart(seenBy(who, valueRgb(size, 1, theme)), seenBy(who, valueRgb(-size, 1, theme))) > 0.09,
+          `${theme} ${who} ${size}`,
+        );
       }
     }
     const zero = luminance(valueRgb(0, 1, theme));
@@ -95,7 +135,9 @@ test("sixteen heads have sixteen colours that can be told apart and stand out fr
     const colours = Array.from({length: HEAD_COLOURS}, (_, head) => parse(headColour(head, theme)));
     colours.forEach((colour, i) => {
       assert.ok(contrast(colour, PAPER[theme]) >= 2, `${theme} ${i}`);
-      for (let j = 0; j < i; j++) assert.ok(apart(colour, colours[j]) > 0.06, `${theme} ${i} ${j} ${apart(colour, colours[j])}`);
+      for (let j = 0; j < i; j++) {
+        assert.ok(apart(colour, colours[j]) > 0.06, `${theme} ${i} ${j} ${apart(colour, colours[j])}`);
+      }
     });
   }
 });

@@ -26,11 +26,35 @@ export const OPTIONS = {
 
 /** @param {Record<string, any>} changes to the settings below, and {seed, heads_off, beam_size, without_weights} */
 export function makeTrace(changes = {}) {
-  const {seed = 9, heads_off = {}, beam_size = 2, kind = "beam", without_weights = false, source, ...settings} = changes;
+  const {
+    seed = 9,
+    heads_off = {},
+    beam_size = 2,
+    kind = "beam",
+    without_weights = false,
+    source,
+    ...settings
+  } = changes;
   const config = {
-    preset: "tiny", d_model: 8, heads: 4, kv_heads: 2, d_k: 4, d_ff: 10, encoder_layers: 2, decoder_layers: 2,
-    norm: "post", positions: "sinusoidal", max_positions: 40, max_distance: 2, activation: "relu", dropout: 0, bias: true,
-    output_bias: false, embedding_scale: true, tie_embeddings: "all", ...settings,
+    preset: "tiny",
+    d_model: 8,
+    heads: 4,
+    kv_heads: 2,
+    d_k: 4,
+    d_ff: 10,
+    encoder_layers: 2,
+    decoder_layers: 2,
+    norm: "post",
+    positions: "sinusoidal",
+    max_positions: 40,
+    max_distance: 2,
+    activation: "relu",
+    dropout: 0,
+    bias: true,
+    output_bias: false,
+    embedding_scale: true,
+    tie_embeddings: "all",
+    ...settings,
   };
   const vocabulary = ["<pad>", "<unk>", "<bos>", "<eos>", "<2en>", "<2fr>", ..."abcdefghij"];
   const model = new TinyModel(config, vocabulary.length, randomNumbers(seed), heads_off);
@@ -41,7 +65,9 @@ export function makeTrace(changes = {}) {
   const taps = {};
   model.run(sourceIds, inputIds, (name, value) => (taps[name] = value));
   const tokens = (list) => list.map((id) => vocabulary[id]);
-  for (const result of search.results) Object.assign(result, {tokens: tokens(result.ids), text: tokens(result.ids).join(" ")});
+  for (const result of search.results) {
+    Object.assign(result, {tokens: tokens(result.ids), text: tokens(result.ids).join(" ")});
+  }
   const words = (list) => list.map((id, index) => (id < 6 ? -1 : index));
   const weights = Object.fromEntries(
     Object.entries(model.weights).filter(([name]) => !without_weights || /norm/.test(name)),
@@ -50,28 +76,51 @@ export function makeTrace(changes = {}) {
   for (const [name, value] of Object.entries(model.weights)) {
     const [stack, , layer, part] = name.split(".");
     if (layer === undefined) continue;
-    for (const key of [`${stack}.${layer}`, `${stack}.${layer}.${part}`]) parts[key] = (parts[key] ?? 0) + flatten(value).length;
+    for (const key of [`${stack}.${layer}`, `${stack}.${layer}.${part}`]) {
+      parts[key] = (parts[key] ?? 0) + flatten(value).length;
+    }
   }
   const document = {
-    format: "vitrail-trace", version: 1, vitrail: "0.1.0",
+    format: "vitrail-trace",
+    version: 1,
+    vitrail: "0.1.0",
     model: {
-      name: "tiny", config, languages: ["en", "fr"], source_vocabulary: vocabulary.length,
-      target_vocabulary: vocabulary.length, parameters: {total: 1, embeddings: 1, parts},
+      name: "tiny",
+      config,
+      languages: ["en", "fr"],
+      source_vocabulary: vocabulary.length,
+      target_vocabulary: vocabulary.length,
+      parameters: {total: 1, embeddings: 1, parts},
     },
     source: {text: "b d c", ids: sourceIds, tokens: tokens(sourceIds), words: words(sourceIds)},
     target: {
-      text: tokens(ids.filter((id) => id !== EOS)).join(" "), ids, tokens: tokens(ids), words: words(ids),
-      input_ids: inputIds, input_tokens: tokens(inputIds),
+      text: tokens(ids.filter((id) => id !== EOS)).join(" "),
+      ids,
+      tokens: tokens(ids),
+      words: words(ids),
+      input_ids: inputIds,
+      input_tokens: tokens(inputIds),
     },
-    to: "fr", settings: {beam_size, top_beams: 1}, what_if: {heads_off, prefix: ""}, vocabulary,
-    arrays: mapValues(taps, encode), weights: mapValues(weights, encode), weights_of: [],
+    to: "fr",
+    settings: {beam_size, top_beams: 1},
+    what_if: {heads_off, prefix: ""},
+    vocabulary,
+    arrays: mapValues(taps, encode),
+    weights: mapValues(weights, encode),
+    weights_of: [],
     embeddings: {source: model.rows("source", sourceIds), target: model.rows("target", inputIds)},
     search: {...search, kind},
     reference: {
-      text: "a", ids: [6, EOS], tokens: ["a", "<eos>"], input_ids: [BOS, 6], input_tokens: ["<bos>", "a"],
-      label_smoothing: 0.1, ...mapValues(model.predict(sourceIds, [BOS, 6]), encode),
+      text: "a",
+      ids: [6, EOS],
+      tokens: ["a", "<eos>"],
+      input_ids: [BOS, 6],
+      input_tokens: ["<bos>", "a"],
+      label_smoothing: 0.1,
+      ...mapValues(model.predict(sourceIds, [BOS, 6]), encode),
     },
-    probes: null, seen: null,
+    probes: null,
+    seen: null,
   };
   return document;
 }
@@ -92,14 +141,21 @@ class TinyModel {
       if (config.bias) weights[`${name}.bias`] = matrix(1, config.d_model)[0];
     };
     const {d_model, d_k, heads, kv_heads, tie_embeddings} = config;
-    for (const table of {all: ["shared"], target: ["source", "target"], none: ["source", "target", "output"]}[tie_embeddings]) {
+    for (const table of {all: ["shared"], target: ["source", "target"], none: ["source", "target", "output"]}[
+      tie_embeddings
+    ]) {
       weights[`embeddings.${table}`] = matrix(vocabulary, d_model, 0.7);
     }
     if (config.output_bias) weights.output_bias = matrix(1, vocabulary)[0];
     if (config.positions === "learned") {
-      for (const side of ["source", "target"]) weights[`${side}_positions.table`] = matrix(config.max_positions, d_model);
+      for (const side of ["source", "target"]) {
+        weights[`${side}_positions.table`] = matrix(config.max_positions, d_model);
+      }
     }
-    for (const [stack, parts] of [["encoder", ["self_attention"]], ["decoder", ["self_attention", "cross_attention"]]]) {
+    for (const [stack, parts] of [
+      ["encoder", ["self_attention"]],
+      ["decoder", ["self_attention", "cross_attention"]],
+    ]) {
       for (let layer = 0; layer < config[`${stack}_layers`]; layer++) {
         const path = `${stack}.layers.${layer}`;
         for (const part of parts) {
@@ -142,24 +198,42 @@ class TinyModel {
     };
     const memory = this.stack("encoder", this.embed("source", source, hear), null, hear);
     const hidden = this.stack("decoder", this.embed("target", input, hear), memory, hear);
-    const table = this.weights[{all: "embeddings.shared", target: "embeddings.target", none: "embeddings.output"}[this.config.tie_embeddings]];
+    const table =
+      this.weights[
+        {all: "embeddings.shared", target: "embeddings.target", none: "embeddings.output"}[this.config.tie_embeddings]
+      ];
     const bias = this.weights.output_bias;
-    const logits = hear("logits", hidden.map((x) => table.map((row, i) => times(row, x) + (bias ? bias[i] : 0))));
-    hear("log_probs", logits.map((row) => {
-      const most = Math.max(...row);
-      const sum = row.reduce((total, value) => total + Math.exp(value - most), 0);
-      return row.map((value) => value - most - Math.log(sum));
-    }));
+    const logits = hear(
+      "logits",
+      hidden.map((x) => table.map((row, i) => times(row, x) + (bias ? bias[i] : 0))),
+    );
+    hear(
+      "log_probs",
+      logits.map((row) => {
+        const most = Math.max(...row);
+        const sum = row.reduce((total, value) => total + Math.exp(value - most), 0);
+        return row.map((value) => value - most - Math.log(sum));
+      }),
+    );
   }
 
   embed(side, ids, hear) {
     const {tie_embeddings, embedding_scale, d_model, positions} = this.config;
     const table = this.weights[`embeddings.${tie_embeddings === "all" ? "shared" : side}`];
     const scale = embedding_scale ? d_model ** 0.5 : 1;
-    const x = hear(`${side}.embedding`, ids.map((id) => table[id].map((value) => value * scale)));
+    const x = hear(
+      `${side}.embedding`,
+      ids.map((id) => table[id].map((value) => value * scale)),
+    );
     if (positions === "relative" || positions === "rope") return hear(`${side}.sum`, x);
-    const place = hear(`${side}.position`, ids.map((_, at) => this.position(side, at)));
-    return hear(`${side}.sum`, x.map((row, at) => row.map((value, i) => value + place[at][i])));
+    const place = hear(
+      `${side}.position`,
+      ids.map((_, at) => this.position(side, at)),
+    );
+    return hear(
+      `${side}.sum`,
+      x.map((row, at) => row.map((value, i) => value + place[at][i])),
+    );
   }
 
   position(side, at) {
@@ -178,8 +252,20 @@ class TinyModel {
       const path = `${name}.${layer}`;
       const weights = `${name}.layers.${layer}`;
       const parts = [
-        ["self_attention", (y) => this.attend(`${path}.self_attention`, `${weights}.self_attention`, y, y, name === "decoder", true, hear)],
-        ...(memory ? [["cross_attention", (y) => this.attend(`${path}.cross_attention`, `${weights}.cross_attention`, y, memory, false, false, hear)]] : []),
+        [
+          "self_attention",
+          (y) =>
+            this.attend(`${path}.self_attention`, `${weights}.self_attention`, y, y, name === "decoder", true, hear),
+        ],
+        ...(memory
+          ? [
+              [
+                "cross_attention",
+                (y) =>
+                  this.attend(`${path}.cross_attention`, `${weights}.cross_attention`, y, memory, false, false, hear),
+              ],
+            ]
+          : []),
         ["feed_forward", (y) => this.think(`${path}.feed_forward`, `${weights}.feed_forward`, y, hear)],
       ];
       parts.forEach(([, part], index) => {
@@ -187,7 +273,10 @@ class TinyModel {
         const gain = `${weights}.add_norm_${index + 1}.norm`;
         const input = norm === "pre" ? hear(`${addNorm}.normed`, this.normed(x, gain)) : x;
         const result = part(input);
-        const sum = hear(`${addNorm}.sum`, x.map((row, t) => row.map((value, i) => value + result[t][i])));
+        const sum = hear(
+          `${addNorm}.sum`,
+          x.map((row, t) => row.map((value, i) => value + result[t][i])),
+        );
         x = hear(`${addNorm}.output`, norm === "pre" ? sum : this.normed(sum, gain));
       });
       x = hear(`${path}.output`, x);
@@ -212,20 +301,32 @@ class TinyModel {
   }
 
   think(path, weights, x, hear) {
-    const activation = {relu: (v) => (v > 0 ? v : 0), silu: (v) => v / (1 + Math.exp(-v)), gelu}[this.config.activation];
-    const hidden = hear(`${path}.hidden`, this.linear(`${weights}.inner`, x).map((row) => row.map(activation)));
+    const activation = {relu: (v) => (v > 0 ? v : 0), silu: (v) => v / (1 + Math.exp(-v)), gelu}[
+      this.config.activation
+    ];
+    const hidden = hear(
+      `${path}.hidden`,
+      this.linear(`${weights}.inner`, x).map((row) => row.map(activation)),
+    );
     return hear(`${path}.output`, this.linear(`${weights}.outer`, hidden));
   }
 
   attend(path, weights, x, seen, hidesFuture, hasPositions, hear) {
     const {d_k, heads, kv_heads, positions, max_distance} = this.config;
-    const split = (rows, count) => Array.from({length: count}, (_, h) => rows.map((row) => row.slice(h * d_k, (h + 1) * d_k)));
+    const split = (rows, count) =>
+      Array.from({length: count}, (_, h) => rows.map((row) => row.slice(h * d_k, (h + 1) * d_k)));
     let q = hear(`${path}.q`, split(this.linear(`${weights}.query`, x), heads));
     let k = hear(`${path}.k`, split(this.linear(`${weights}.key`, seen), kv_heads));
     const v = hear(`${path}.v`, split(this.linear(`${weights}.value`, seen), kv_heads));
     if (positions === "rope" && hasPositions) {
-      q = hear(`${path}.q_rotated`, q.map((rows) => rows.map(turn)));
-      k = hear(`${path}.k_rotated`, k.map((rows) => rows.map(turn)));
+      q = hear(
+        `${path}.q_rotated`,
+        q.map((rows) => rows.map(turn)),
+      );
+      k = hear(
+        `${path}.k_rotated`,
+        k.map((rows) => rows.map(turn)),
+      );
     }
     const shared = heads / kv_heads;
     const of = (h) => Math.floor(h / shared);
@@ -235,27 +336,62 @@ class TinyModel {
     if (relative) {
       const content = hear(`${path}.scores_content`, scores);
       const table = this.weights[`${weights}.dot_product.key_RK`];
-      const place = hear(`${path}.scores_position`, q.map((rows) => rows.map((one, t) => seen.map((_, s) => times(one, table[row(t, s)])))));
+      const place = hear(
+        `${path}.scores_position`,
+        q.map((rows) => rows.map((one, t) => seen.map((_, s) => times(one, table[row(t, s)])))),
+      );
       scores = content.map((rows, h) => rows.map((values, t) => values.map((value, s) => value + place[h][t][s])));
     }
     scores = hear(`${path}.scores`, scores);
-    const scaled = hear(`${path}.scaled`, scores.map((rows) => rows.map((values, t) => values.map((value, s) => (hidesFuture && s > t ? -Infinity : value / d_k ** 0.5)))));
-    const mixed = hear(`${path}.weights`, scaled.map((rows) => rows.map((values) => {
-      const most = Math.max(...values);
-      const powers = values.map((value) => Math.exp(value - most));
-      const sum = powers.reduce((a, b) => a + b);
-      return powers.map((power) => power / sum);
-    })));
+    const scaled = hear(
+      `${path}.scaled`,
+      scores.map((rows) =>
+        rows.map((values, t) => values.map((value, s) => (hidesFuture && s > t ? -Infinity : value / d_k ** 0.5))),
+      ),
+    );
+    const mixed = hear(
+      `${path}.weights`,
+      scaled.map((rows) =>
+        rows.map((values) => {
+          const most = Math.max(...values);
+          const powers = values.map((value) => Math.exp(value - most));
+          const sum = powers.reduce((a, b) => a + b);
+          return powers.map((power) => power / sum);
+        }),
+      ),
+    );
     const isOff = (h) => (this.headsOff[path] ?? []).includes(h);
-    let z = mixed.map((rows, h) => rows.map((values) => Array.from({length: d_k}, (_, i) => values.reduce((sum, weight, s) => sum + weight * v[of(h)][s][i], 0))));
+    let z = mixed.map((rows, h) =>
+      rows.map((values) =>
+        Array.from({length: d_k}, (_, i) => values.reduce((sum, weight, s) => sum + weight * v[of(h)][s][i], 0)),
+      ),
+    );
     if (relative) {
       const content = hear(`${path}.z_content`, z);
       const table = this.weights[`${weights}.dot_product.value_RK`];
-      const place = hear(`${path}.z_position`, mixed.map((rows) => rows.map((values, t) => Array.from({length: d_k}, (_, i) => values.reduce((sum, weight, s) => sum + weight * table[row(t, s)][i], 0)))));
+      const place = hear(
+        `${path}.z_position`,
+        mixed.map((rows) =>
+          rows.map((values, t) =>
+            Array.from({length: d_k}, (_, i) =>
+              values.reduce((sum, weight, s) => sum + weight * table[row(t, s)][i], 0),
+            ),
+          ),
+        ),
+      );
       z = content.map((rows, h) => rows.map((values, t) => values.map((value, i) => value + place[h][t][i])));
     }
-    z = hear(`${path}.z`, z.map((rows, h) => rows.map((values) => values.map((value) => (isOff(h) ? 0 : value)))));
-    return hear(`${path}.output`, this.linear(`${weights}.output`, x.map((_, t) => z.flatMap((rows) => rows[t]))));
+    z = hear(
+      `${path}.z`,
+      z.map((rows, h) => rows.map((values) => values.map((value) => (isOff(h) ? 0 : value)))),
+    );
+    return hear(
+      `${path}.output`,
+      this.linear(
+        `${weights}.output`,
+        x.map((_, t) => z.flatMap((rows) => rows[t])),
+      ),
+    );
   }
 }
 
@@ -271,19 +407,37 @@ function searchFor(model, source, {beam_size, alpha, penalty, limit}) {
     const candidates = live
       .flatMap((hypothesis, parent) => {
         const rows = model.predict(source, [BOS, ...hypothesis.tokens_so_far]).log_probs;
-        return rows[rows.length - 1].map((log_prob, id) => ({parent, id, log_prob, total: hypothesis.total + log_prob}));
+        return rows[rows.length - 1].map((log_prob, id) => ({
+          parent,
+          id,
+          log_prob,
+          total: hypothesis.total + log_prob,
+        }));
       })
       .filter(({id}) => id === EOS || id > 5)
       .sort((a, b) => b.total - a.total)
       .slice(0, 2 * beam_size)
-      .map((one, rank) => ({...one, score: one.total / divisor(step), rank, fate: "pruned", margin: null, becomes: null}));
+      .map((one, rank) => ({
+        ...one,
+        score: one.total / divisor(step),
+        rank,
+        fate: "pruned",
+        margin: null,
+        becomes: null,
+      }));
     const survivors = candidates.filter(({id}) => id !== EOS).slice(0, beam_size);
     const complete = candidates.filter((one) => one.rank < beam_size && (one.id === EOS || isLast));
     for (const one of complete) {
       const parent = live[one.parent];
       const log_probs = [...parent.log_probs, one.log_prob];
       const score = log_probs.reduce((a, b) => a + b, 0) / divisor(step);
-      results.push({candidate: one, ids: [...parent.tokens_so_far, one.id], log_probs, score, finished: one.id === EOS});
+      results.push({
+        candidate: one,
+        ids: [...parent.tokens_so_far, one.id],
+        log_probs,
+        score,
+        finished: one.id === EOS,
+      });
     }
     const isDone = isLast || results.length >= beam_size;
     const worst = survivors[survivors.length - 1];
@@ -327,7 +481,7 @@ function gelu(x) {
   const h = x / steps;
   let sum = 0;
   for (let i = 0; i <= steps; i++) sum += (i === 0 || i === steps ? 1 : i % 2 ? 4 : 2) * Math.exp(-((i * h) ** 2) / 2);
-  return x * (0.5 + ((sum * h) / 3) / Math.sqrt(2 * Math.PI));
+  return x * (0.5 + (sum * h) / 3 / Math.sqrt(2 * Math.PI));
 }
 
 function times(a, b) {

@@ -24,7 +24,11 @@ test("a name is exported by one module only", () => {
 test("no markup is made of text, nothing is evaluated, and only one module asks the network", () => {
   for (const [name, source] of sources) {
     const found = code(source);
-    assert.doesNotMatch(found, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function/, name);
+    assert.doesNotMatch(
+      found,
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function/,
+      name,
+    );
     assert.doesNotMatch(found, /XMLHttpRequest|WebSocket|EventSource|sendBeacon|importScripts/, name);
     if (name !== "source.js") assert.doesNotMatch(found, /\bfetch\(/, name);
     // The page's policy blocks style attributes; styles are set through the style object.
@@ -35,4 +39,17 @@ test("no markup is made of text, nothing is evaluated, and only one module asks 
 
 test("every module begins by saying what it is", () => {
   for (const [name, source] of sources) assert.match(source, /^\/\/ [A-Z]/, name);
+});
+
+test("no line is longer than 120 characters", () => {
+  const tests = fileURLToPath(new URL(".", import.meta.url));
+  const page = readdirSync(WEB, {recursive: true}).filter((name) => /\.(js|css|html)$/.test(name));
+  const own = readdirSync(tests).filter((name) => /\.(mjs|json)$/.test(name));
+  const files = [...page.map((name) => join(WEB, name)), ...own.map((name) => join(tests, name))];
+  assert.ok(files.length > 80);
+  for (const file of files) {
+    readFileSync(file, "utf8")
+      .split("\n")
+      .forEach((line, index) => assert.ok([...line].length <= 120, `${file}, line ${index + 1}`));
+  }
 });

@@ -25,7 +25,11 @@ test("every picker has exactly one choice pressed in every state, and each choic
         choices.forEach((choice, index) => {
           const next = clampState({...state, ...choice.changes}, trace);
           const again = choicesOf(picker, trace, next, "light").choices;
-          assert.equal(again.findIndex((other) => other.current), index, `${picker} ${choice.text}`);
+          assert.equal(
+            again.findIndex((other) => other.current),
+            index,
+            `${picker} ${choice.text}`,
+          );
         });
       }
     }
@@ -34,12 +38,17 @@ test("every picker has exactly one choice pressed in every state, and each choic
 
 test("a head that is switched off says so", () => {
   const {choices} = choicesOf("head", trace, {...BEGINNING}, "dark");
-  assert.deepEqual(choices.map((choice) => choice.off), [false, true, false, false]);
+  assert.deepEqual(
+    choices.map((choice) => choice.off),
+    [false, true, false, false],
+  );
 });
 
 test("a what-if is told in words, and nothing is said of a translation as the model makes it", () => {
   assert.deepEqual(changesMade(readTrace(makeTrace()), null), []);
-  const changed = readTrace(makeTrace({heads_off: {"encoder.0.self_attention": [1], "decoder.1.cross_attention": [0, 3]}}));
+  const changed = readTrace(
+    makeTrace({heads_off: {"encoder.0.self_attention": [1], "decoder.1.cross_attention": [0, 3]}}),
+  );
   changed.whatIf.prefix = "la rue";
   const request = {model: "m", text: "t", to: null, decode: {beam_size: 3}, prefix: "", heads_off: {}, reference: ""};
   assert.deepEqual(changesMade(changed, request), [
@@ -78,7 +87,10 @@ test("keys step through tokens or steps, heads, and layers where the picture has
 
 test("views have ids and rows of their own, in guided order, and know pickers only", () => {
   const rows = VIEWS.map((view) => view.row);
-  assert.deepEqual(rows, [...rows].sort((a, b) => a - b));
+  assert.deepEqual(
+    rows,
+    [...rows].sort((a, b) => a - b),
+  );
   assert.equal(new Set(rows).size, rows.length);
   assert.equal(new Set(VIEWS.map((view) => view.id)).size, VIEWS.length);
   for (const view of VIEWS) {
@@ -107,9 +119,14 @@ test("the studio is asked with its token, and its errors say what, where and how
   assert.deepEqual(await studio.models(), [{name: "m", languages: []}]);
   await assert.rejects(studio.trace({text: "x"}), {what: "unknown word", where: "sentence 1", fix: "another word"});
   await assert.rejects(studio.weights("m", "encoder.0"), /status 500/);
-  assert.deepEqual(asked.map(([, request]) => [request.method, request.headers["X-Vitrail-Token"]]), [
-    ["GET", "secret"], ["POST", "secret"], ["POST", "secret"],
-  ]);
+  assert.deepEqual(
+    asked.map(([, request]) => [request.method, request.headers["X-Vitrail-Token"]]),
+    [
+      ["GET", "secret"],
+      ["POST", "secret"],
+      ["POST", "secret"],
+    ],
+  );
   const down = new StudioSource("", async () => {
     throw new TypeError("network");
   });

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {makeTrace} from "./make_trace.mjs";
-import {attentionOf, BEGINNING, clampState, formatHash, openAddress, parseHash, StateKeeper} from "../../src/vitrail/web/state.js";
+import {
+  attentionOf,
+  BEGINNING,
+  clampState,
+  formatHash,
+  openAddress,
+  parseHash,
+  StateKeeper,
+} from "../../src/vitrail/web/state.js";
 import {readHeads, readRequest, writeHeads, writeRequest} from "../../src/vitrail/web/request.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
 
@@ -34,7 +42,7 @@ test("a state in the address comes back as it was", () => {
   const states = [
     {...BEGINNING},
     {...BEGINNING, view: "score", layer: 3, head: 2, token: 11, step: 4, stack: "decoder", sublayer: "cross_attention"},
-    {...BEGINNING, options: {text: "a=1&b=#<script>", empty: "", "é": "qu'il\n"}},
+    {...BEGINNING, options: {text: "a=1&b=#<script>", empty: "", é: "qu'il\n"}},
   ];
   for (const state of states) assert.deepEqual(parseHash(formatHash(state)), state);
 });
@@ -50,7 +58,10 @@ test("nonsense in the address does no harm", () => {
 
 test("a state is brought within what the trace has", () => {
   const trace = readTrace(makeTrace());
-  const state = clampState({...BEGINNING, layer: 99, head: 99, token: 99, step: 99, sublayer: "cross_attention"}, trace);
+  const state = clampState(
+    {...BEGINNING, layer: 99, head: 99, token: 99, step: 99, sublayer: "cross_attention"},
+    trace,
+  );
   assert.deepEqual(
     [state.layer, state.head, state.token, state.step, state.sublayer],
     [1, 3, trace.source.tokens.length - 1, trace.target.ids.length - 1, "self_attention"],
@@ -94,7 +105,15 @@ test("without an address, or with one that refuses, the state is kept in memory"
   refusing.history.replaceState = () => {
     throw new Error("SecurityError");
   };
-  for (const window of [fakeWindow("", "about:"), refusing, {get location() { throw new Error("no"); }}]) {
+  for (const window of [
+    fakeWindow("", "about:"),
+    refusing,
+    {
+      get location() {
+        throw new Error("no");
+      },
+    },
+  ]) {
     const keeper = new StateKeeper(openAddress(window));
     keeper.update({layer: 2});
     assert.equal(keeper.state.layer, 2);
@@ -104,8 +123,13 @@ test("without an address, or with one that refuses, the state is kept in memory"
 
 test("a request in the address comes back as it was", () => {
   const request = {
-    model: "m", text: "je suis <b>étudiant</b> & co", to: "en", decode: {beam_size: 3, alpha: 0.6, sample: true, penalty: "gnmt"},
-    prefix: "i", heads_off: {"decoder.0.cross_attention": [0, 3], "encoder.1.self_attention": [2]}, reference: "i am",
+    model: "m",
+    text: "je suis <b>étudiant</b> & co",
+    to: "en",
+    decode: {beam_size: 3, alpha: 0.6, sample: true, penalty: "gnmt"},
+    prefix: "i",
+    heads_off: {"decoder.0.cross_attention": [0, 3], "encoder.1.self_attention": [2]},
+    reference: "i am",
   };
   const options = Object.fromEntries(Object.entries(writeRequest(request)).filter(([, value]) => value !== null));
   assert.deepEqual(readRequest(parseHash(formatHash({...BEGINNING, options})).options), request);

@@ -7,7 +7,16 @@ import {MissingNumbers, readTrace} from "../../src/vitrail/web/trace.js";
 import {verifyNow} from "../../src/vitrail/web/verify.js";
 
 test("an array comes back as it was, -inf included", () => {
-  const values = [[[1.5, -0], [0.1, -Infinity]], [[3e38, 1e-40], [7, 8]]];
+  const values = [
+    [
+      [1.5, -0],
+      [0.1, -Infinity],
+    ],
+    [
+      [3e38, 1e-40],
+      [7, 8],
+    ],
+  ];
   const tensor = decodeArray(encode(values), "here");
   assert.deepEqual([...tensor.shape], [2, 2, 2]);
   values.forEach((rows, i) =>
@@ -23,15 +32,26 @@ test("an array comes back as it was, -inf included", () => {
 
 test("an array whose bytes do not fit its shape is refused with its name", () => {
   const trace = readTrace({...makeTrace(), arrays: {logits: {shape: [3, 3], data: encode([1, 2]).data}}});
-  assert.throws(() => trace.array("logits"), (error) => /8 bytes/.test(error.what) && error.where === "arrays.logits");
+  assert.throws(
+    () => trace.array("logits"),
+    (error) => /8 bytes/.test(error.what) && error.where === "arrays.logits",
+  );
 });
 
 test("what is not a trace, or a newer one, is refused", () => {
-  for (const given of ["{", "[]", "null", JSON.stringify({format: "other"})]) assert.throws(() => readTrace(given), {name: "Error"});
-  assert.throws(() => readTrace({...makeTrace(), version: 2}), (error) => error.fix === "upgrade vitrail");
+  for (const given of ["{", "[]", "null", JSON.stringify({format: "other"})]) {
+    assert.throws(() => readTrace(given), {name: "Error"});
+  }
+  assert.throws(
+    () => readTrace({...makeTrace(), version: 2}),
+    (error) => error.fix === "upgrade vitrail",
+  );
   const damaged = makeTrace();
   delete damaged.search;
-  assert.throws(() => readTrace(damaged), (error) => error.where === "search");
+  assert.throws(
+    () => readTrace(damaged),
+    (error) => error.where === "search",
+  );
 });
 
 test("a name that is not there is refused, even one that every object has", () => {
@@ -43,7 +63,10 @@ test("a name that is not there is refused, even one that every object has", () =
 
 test("every head finds its kv head, and every kv head serves as many", () => {
   const trace = readTrace(makeTrace({heads: 4, kv_heads: 2}));
-  assert.deepEqual([0, 1, 2, 3].map((head) => trace.kvHead(head)), [0, 0, 1, 1]);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((head) => trace.kvHead(head)),
+    [0, 0, 1, 1],
+  );
 });
 
 test("the names of inputs are names of the trace, for both norms", () => {
@@ -72,7 +95,9 @@ test("weights that arrive later are there", () => {
 function lightTrace(changes = {}) {
   const document = {...makeTrace(changes), id: "t1", inside_of: ["encoder.0"]};
   const isKept = (name) =>
-    !/^(encoder|decoder)\.\d+\./.test(name) || name.startsWith("encoder.0.") || /(_attention\.weights|^\w+\.\d+\.output)$/.test(name);
+    !/^(encoder|decoder)\.\d+\./.test(name) ||
+    name.startsWith("encoder.0.") ||
+    /(_attention\.weights|^\w+\.\d+\.output)$/.test(name);
   const leftOut = Object.fromEntries(Object.entries(document.arrays).filter(([name]) => !isKept(name)));
   document.arrays = Object.fromEntries(Object.entries(document.arrays).filter(([name]) => isKept(name)));
   return {document, leftOut};
@@ -80,18 +105,29 @@ function lightTrace(changes = {}) {
 
 test("numbers that were left out are named by their layer, others are just not there", () => {
   const trace = readTrace(lightTrace().document);
-  const isMissing = (name, part) => assert.throws(() => trace.array(name), (error) => error instanceof MissingNumbers && error.part === part);
+  const isMissing = (name, part) =>
+    assert.throws(
+      () => trace.array(name),
+      (error) => error instanceof MissingNumbers && error.part === part,
+    );
   isMissing("encoder.1.self_attention.q", "encoder.1");
   isMissing("decoder.0.add_norm_1.sum", "decoder.0");
   for (const name of ["encoder.0.self_attention.nothing", "encoder.9.self_attention.q", "nothing"]) {
-    assert.throws(() => trace.array(name), (error) => !(error instanceof MissingNumbers), name);
+    assert.throws(
+      () => trace.array(name),
+      (error) => !(error instanceof MissingNumbers),
+      name,
+    );
   }
-  assert.deepEqual(trace.everyLayer().filter((layer) => trace.hasInside(layer)), ["encoder.0"]);
+  assert.deepEqual(
+    trace.everyLayer().filter((layer) => trace.hasInside(layer)),
+    ["encoder.0"],
+  );
   assert.ok(trace.array("encoder.1.self_attention.weights").size > 0);
   assert.ok(readTrace(makeTrace()).hasInside("decoder.1"), "without the list everything is there");
 });
 
-test("the inside of a layer that arrives later is there, in the model's order, also where it repeats other numbers", () => {
+test("the inside of a layer that arrives later takes its place in the order, even if it repeats other numbers", () => {
   for (const norm of ["post", "pre"]) {
     const whole = readTrace(makeTrace({norm}));
     const {document, leftOut} = lightTrace({norm});
@@ -104,8 +140,14 @@ test("the inside of a layer that arrives later is there, in the model's order, a
       assert.ok(trace.hasInside(layer));
     }
     assert.deepEqual(trace.names().toSorted(), whole.names().toSorted());
-    const layers = trace.names().map((name) => trace.layerOf(name)).filter(Boolean);
-    assert.deepEqual(layers.filter((layer, index) => layer !== layers[index - 1]), whole.everyLayer());
+    const layers = trace
+      .names()
+      .map((name) => trace.layerOf(name))
+      .filter(Boolean);
+    assert.deepEqual(
+      layers.filter((layer, index) => layer !== layers[index - 1]),
+      whole.everyLayer(),
+    );
     for (const name of whole.names()) assert.deepEqual(trace.array(name).data, whole.array(name).data, name);
   }
 });

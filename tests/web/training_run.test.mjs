@@ -14,8 +14,14 @@ test("each curve takes its own numbers, and nothing that is none", () => {
     {event: "validation", step: 10, loss: 3.5, bleu: null},
     {event: "validation", step: 20, loss: 2.5, bleu: 7},
   ]);
-  assert.deepEqual(curves.train, [{step: 5, value: 4}, {step: 10, value: 3}]);
-  assert.deepEqual(curves.held, [{step: 10, value: 3.5}, {step: 20, value: 2.5}]);
+  assert.deepEqual(curves.train, [
+    {step: 5, value: 4},
+    {step: 10, value: 3},
+  ]);
+  assert.deepEqual(curves.held, [
+    {step: 10, value: 3.5},
+    {step: 20, value: 2.5},
+  ]);
   assert.deepEqual(curves.bleu, [{step: 20, value: 7}]);
   assert.deepEqual(curves.pace, [{step: 5, value: 100}]);
   assert.equal(curves.last, 20);
@@ -26,7 +32,11 @@ test("a run without events has no curves", () => {
 });
 
 test("the nearest point", () => {
-  const points = [{step: 0, value: 1}, {step: 10, value: 2}, {step: 100, value: 3}];
+  const points = [
+    {step: 0, value: 1},
+    {step: 10, value: 2},
+    {step: 100, value: 3},
+  ];
   assert.equal(nearest(points, 4).step, 0);
   assert.equal(nearest(points, 54).step, 10);
   assert.equal(nearest(points, 1e9).step, 100);

@@ -41,14 +41,24 @@ test("without weight matrices the weighted steps are counted but not claimed", (
   for (const name of ["encoder.0.self_attention.q", "decoder.1.feed_forward.hidden", "logits"]) {
     assert.ok(report.unchecked.includes(name), name);
   }
-  for (const name of ["source.embedding", "encoder.0.self_attention.scores", "encoder.0.add_norm_1.output", "log_probs"]) {
+  for (const name of [
+    "source.embedding",
+    "encoder.0.self_attention.scores",
+    "encoder.0.add_norm_1.output",
+    "log_probs",
+  ]) {
     assert.ok(!report.unchecked.includes(name), name);
   }
 });
 
 test("one altered number in any array is found in that array, whatever the model", () => {
   const random = randomNumbers(5);
-  for (const kind of [{}, {norm: "pre", positions: "rope"}, {positions: "relative"}, {positions: "learned", norm: "pre"}]) {
+  for (const kind of [
+    {},
+    {norm: "pre", positions: "rope"},
+    {positions: "relative"},
+    {positions: "learned", norm: "pre"},
+  ]) {
     const document = makeTrace({encoder_layers: 1, decoder_layers: 1, ...kind});
     for (const [name, encoded] of Object.entries(document.arrays)) {
       const size = encoded.shape.reduce((a, b) => a * b, 1);
@@ -59,7 +69,10 @@ test("one altered number in any array is found in that array, whatever the model
       };
       const altered = {...document, arrays: {...document.arrays, [name]: alter(encoded, place, change)}};
       const {failures} = verifyNow(readTrace(altered));
-      assert.ok(failures.some((failure) => failure.name === name), `${JSON.stringify(kind)} ${name}`);
+      assert.ok(
+        failures.some((failure) => failure.name === name),
+        `${JSON.stringify(kind)} ${name}`,
+      );
     }
   }
 });
@@ -75,7 +88,13 @@ test("a number that is no number, or infinite, or hidden where it should be seen
 });
 
 test("one altered weight is found", () => {
-  const document = makeTrace({positions: "relative", output_bias: true, activation: "silu", encoder_layers: 1, decoder_layers: 1});
+  const document = makeTrace({
+    positions: "relative",
+    output_bias: true,
+    activation: "silu",
+    encoder_layers: 1,
+    decoder_layers: 1,
+  });
   for (const [name, encoded] of Object.entries(document.weights)) {
     // A row of the embeddings that no token uses still scores words.
     const altered = {...document, weights: {...document.weights, [name]: alter(encoded, 0, (value) => value + 1)}};
@@ -113,7 +132,16 @@ test("one altered number of the search is found", () => {
       failures.forEach(({name}) => names.add(name));
     }
   }
-  for (const name of ["live.total", "candidates.total", "candidates.score", "candidates.log_prob", "candidates.margin", "candidates.rank", "results.score", "results.log_probs"]) {
+  for (const name of [
+    "live.total",
+    "candidates.total",
+    "candidates.score",
+    "candidates.log_prob",
+    "candidates.margin",
+    "candidates.rank",
+    "results.score",
+    "results.log_probs",
+  ]) {
     assert.ok(names.has(`search.${name}`), name);
   }
 });
@@ -149,7 +177,10 @@ test("a translation that is not what the search found, or not its best, is found
 test("an altered reference is found", () => {
   const document = makeTrace();
   document.reference.log_probs = alter(document.reference.log_probs, 3, (value) => value + 0.5);
-  assert.deepEqual(verifyNow(readTrace(document)).failures.map(({name}) => name), ["reference.log_probs"]);
+  assert.deepEqual(
+    verifyNow(readTrace(document)).failures.map(({name}) => name),
+    ["reference.log_probs"],
+  );
 });
 
 test("a difference is measured against the largest number of its row", () => {

@@ -3,10 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {sinusoid} from "../../src/vitrail/web/arithmetic.js";
 import {BEGINNING} from "../../src/vitrail/web/state.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
-import {wave} from "../../src/vitrail/web/views/05_positions.js";
 import {termsOf} from "../../src/vitrail/web/views/11_weighted_values.js";
 import {addsUp} from "../../src/vitrail/web/views/adding_up.js";
 import {AttentionParts, strongest} from "../../src/vitrail/web/views/attention_parts.js";
@@ -18,7 +16,8 @@ import {makeTrace, OPTIONS, randomNumbers} from "./make_trace.mjs";
 const random = randomNumbers(11);
 const vector = (length, size = 1) => Array.from({length}, () => size * random());
 const sum = (values) => values.reduce((a, b) => a + b, 0);
-const near = (a, b, tolerance = 1e-9) => assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} ${b}`);
+const near = (a, b, tolerance = 1e-9) =>
+  assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} ${b}`);
 
 test("rounded terms add up to the rounded sum, and none moves by more than a unit of its last digit", () => {
   for (let round = 0; round < 300; round++) {
@@ -48,16 +47,16 @@ function partsOf(changes, place = {}) {
   const trace = readTrace(makeTrace(settings));
   const state = {...BEGINNING, token: 1, head: 3, ...chosen, ...place};
   const sublayer = state.sublayer === "cross_attention" ? "cross_attention" : "self_attention";
-  const context = {trace, state, attention: `${state.stack}.${state.layer}.${sublayer}`, weights: (layer) => trace.hasWeights(layer)};
+  const context = {
+    trace,
+    state,
+    attention: `${state.stack}.${state.layer}.${sublayer}`,
+    weights: (layer) => trace.hasWeights(layer),
+  };
   return new AttentionParts(/** @type {any} */ (context));
 }
 
-const PLACES = [
-  {},
-  {layer: 1},
-  {stack: "decoder"},
-  {stack: "decoder", layer: 1, sublayer: "cross_attention"},
-];
+const PLACES = [{}, {layer: 1}, {stack: "decoder"}, {stack: "decoder", layer: 1, sublayer: "cross_attention"}];
 
 test("x times the head's part of W, plus b, is the recorded q, k and v, whatever the options", () => {
   for (const norm of OPTIONS.norm) {
@@ -88,9 +87,12 @@ test("the terms of a weighted sum are z, also by distance and in long sentences"
       const terms = termsOf(parts, weights);
       assert.ok(terms.length <= 18);
       near(sum(terms.map((term) => term.weight ?? 0)), 1, 1e-5);
-      parts.array("z").row(parts.head, parts.token).forEach((value, index) => {
-        near(sum(terms.map((term) => term.values[index])), value, 1e-4);
-      });
+      parts
+        .array("z")
+        .row(parts.head, parts.token)
+        .forEach((value, index) => {
+          near(sum(terms.map((term) => term.values[index])), value, 1e-4);
+        });
     }
   }
 });
@@ -111,22 +113,16 @@ test("the joined heads times W^O are the recorded output", () => {
     const projection = parts.outputProjection();
     assert.ok(projection);
     const joined = Array.from({length: heads * d_k}, (_, i) => parts.array("z").at(Math.floor(i / d_k), 1, i % d_k));
-    parts.array("output").row(1).forEach((value, column) => {
-      near(sum(joined.map((one, row) => one * projection.at(row, column))) + (projection.bias?.(column) ?? 0), value, 1e-4);
-    });
-  }
-});
-
-test("the formula written beside a column is what stands in it", () => {
-  for (const layout of ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves"]) {
-    for (const width of [4, 16]) {
-      const row = sinusoid(layout, 37, width);
-      row.forEach((value, column) => {
-        const [, name, divisor] = /^(sin|cos)\(position \/ (.*)\)$/.exec(wave(layout, column, width)) ?? [];
-        const angle = 37 / Number(divisor);
-        near(name === "sin" ? Math.sin(angle) : Math.cos(angle), value, 2e-2);
+    parts
+      .array("output")
+      .row(1)
+      .forEach((value, column) => {
+        near(
+          sum(joined.map((one, row) => one * projection.at(row, column))) + (projection.bias?.(column) ?? 0),
+          value,
+          1e-4,
+        );
       });
-    }
   }
 });
 
@@ -134,8 +130,14 @@ test("pieces are grouped into words, specials stay alone, and shares still sum t
   const tokens = ["<2fr>", "▁un", "believ", "able", "▁it", "<eos>"];
   const words = [-1, 0, 0, 0, 1, -1];
   const groups = groupWords(tokens, words);
-  assert.deepEqual(groups.map(({text}) => text), ["<2fr>", "unbelievable", "it", "<eos>"]);
-  assert.deepEqual(groups.flatMap((group) => group.tokens), [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(
+    groups.map(({text}) => text),
+    ["<2fr>", "unbelievable", "it", "<eos>"],
+  );
+  assert.deepEqual(
+    groups.flatMap((group) => group.tokens),
+    [0, 1, 2, 3, 4, 5],
+  );
   assert.equal(groupWords(["▁<0x43>", "<0xC3>", "<0xA9>"], [0, 0, 0])[0].text, "Cé"); // bytes of one letter
   assert.ok(hasPieces(words) && !hasPieces([-1, 0, 1, -1, -1]));
   const weights = tokens.map(() => {
@@ -144,7 +146,10 @@ test("pieces are grouped into words, specials stay alone, and shares still sum t
   });
   for (const from of groups) near(sum(groups.map((to) => groupWeight((q, k) => weights[q][k], from, to))), 1);
   const single = ungrouped(tokens);
-  assert.equal(groupWeight((q, k) => weights[q][k], single[4], single[2]), weights[4][2]);
+  assert.equal(
+    groupWeight((q, k) => weights[q][k], single[4], single[2]),
+    weights[4][2],
+  );
 });
 
 test("switching heads twice is switching them not at all, and no empty entry stays", () => {
@@ -157,7 +162,10 @@ test("switching heads twice is switching them not at all, and no empty entry sta
 });
 
 test("tokens differ where they are not part of the longest common order", () => {
-  const marks = (a, b) => differences(a.split(" "), b.split(" ")).map(({differs}) => (differs ? "x" : ".")).join("");
+  const marks = (a, b) =>
+    differences(a.split(" "), b.split(" "))
+      .map(({differs}) => (differs ? "x" : "."))
+      .join("");
   assert.equal(marks("parce qu' il était fatigué", "parce qu' elle était fatigué"), "..x..");
   assert.equal(marks("a b c", "a b c"), "...");
   assert.equal(marks("a b c", "b c d"), "x..");
@@ -165,7 +173,11 @@ test("tokens differ where they are not part of the longest common order", () => 
   for (let round = 0; round < 100; round++) {
     const words = () => vector(8, 2).map((value) => String(Math.round(value)));
     const [a, b] = [words(), words()];
-    const same = (x, y) => differences(x, y).filter(({differs}) => !differs).map(({text}) => text).join(" ");
+    const same = (x, y) =>
+      differences(x, y)
+        .filter(({differs}) => !differs)
+        .map(({text}) => text)
+        .join(" ");
     assert.equal(same(a, b).split(" ").length, same(b, a).split(" ").length); // equally long from both sides
   }
 });

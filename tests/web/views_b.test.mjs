@@ -9,13 +9,21 @@ import {readTrace} from "../../src/vitrail/web/trace.js";
 import {chosenWords, findWords, postsWords} from "../../src/vitrail/web/views/chosen_words.js";
 import {largestPlaces, lossTerms, restOf, smoothedTarget} from "../../src/vitrail/web/views/distribution.js";
 import {foldVocabulary} from "../../src/vitrail/web/views/folded_vocabulary.js";
-import {Forced, forcedReference, forcedTranslation, halfWay, probeRecords, probeSentences} from "../../src/vitrail/web/views/forced.js";
+import {
+  Forced,
+  forcedReference,
+  forcedTranslation,
+  halfWay,
+  probeRecords,
+  probeSentences,
+} from "../../src/vitrail/web/views/forced.js";
 import {endOf, isGreedy, searchTree, wayTo} from "../../src/vitrail/web/views/search_tree.js";
 import {makeTrace, randomNumbers} from "./make_trace.mjs";
 
 const random = randomNumbers(4);
 const vector = (length, size = 1) => Array.from({length}, () => size * random());
-const near = (a, b, tolerance = 1e-12) => assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} ${b}`);
+const near = (a, b, tolerance = 1e-12) =>
+  assert.ok(Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b)), `${a} ${b}`);
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 const SMALL = {encoder_layers: 1, decoder_layers: 1};
 const encode = (values, shape) => ({shape, data: Buffer.from(new Float32Array(values).buffer).toString("base64")});
@@ -50,7 +58,12 @@ test("the loss is the cross-entropy, its difference the gradient, and KL is neve
   };
   const logP = logSoftmax(logits);
   const {terms, others, all, isLeast} = lossTerms({
-    shown: [right, 1, 2], right, smoothing, vocabulary, logProb: (id) => logP[id], rest: 0,
+    shown: [right, 1, 2],
+    right,
+    smoothing,
+    vocabulary,
+    logProb: (id) => logP[id],
+    rest: 0,
   });
   assert.equal(isLeast, false);
   near(all.crossEntropy, lossOf(logits));
@@ -73,7 +86,12 @@ test("where words were not kept one by one, the loss is not overstated", () => {
   const kept = new Set([right, 1, 2, 3]);
   const rest = sum(Array.from(logP, Math.exp).filter((_, id) => !kept.has(id)));
   const part = lossTerms({
-    shown: [right], right, smoothing, vocabulary, logProb: (id) => (kept.has(id) ? logP[id] : null), rest,
+    shown: [right],
+    right,
+    smoothing,
+    vocabulary,
+    logProb: (id) => (kept.has(id) ? logP[id] : null),
+    rest,
   });
   assert.equal(part.isLeast, true);
   assert.ok(part.all.crossEntropy <= whole.all.crossEntropy + 1e-12);
@@ -81,7 +99,12 @@ test("where words were not kept one by one, the loss is not overstated", () => {
   near(part.all.q, 1);
   near(part.all.entropy, whole.all.entropy);
   const without = lossTerms({
-    shown: [right], right, smoothing: 0, vocabulary, logProb: (id) => (kept.has(id) ? logP[id] : null), rest,
+    shown: [right],
+    right,
+    smoothing: 0,
+    vocabulary,
+    logProb: (id) => (kept.has(id) ? logP[id] : null),
+    rest,
   });
   assert.equal(without.isLeast, false); // without smoothing only the right word counts
   near(without.all.crossEntropy, -logP[right]);
@@ -89,9 +112,15 @@ test("where words were not kept one by one, the loss is not overstated", () => {
 
 test("the post's words are found where the model has them, also as beginnings of words", () => {
   const words = ["<pad>", "student", "thanks", "x", "i", "am", "a", "<eos>"];
-  assert.deepEqual(postsWords(words).map((id) => words[id]), ["a", "am", "i", "thanks", "student", "<eos>"]);
+  assert.deepEqual(
+    postsWords(words).map((id) => words[id]),
+    ["a", "am", "i", "thanks", "student", "<eos>"],
+  );
   const pieces = ["<eos>", "▁a", "▁I", "▁am"];
-  assert.deepEqual(postsWords(pieces).map((id) => pieces[id]), ["▁a", "▁am", "▁I", "<eos>"]);
+  assert.deepEqual(
+    postsWords(pieces).map((id) => pieces[id]),
+    ["▁a", "▁am", "▁I", "<eos>"],
+  );
 });
 
 test("chosen words are ids of the vocabulary, each once, whatever the address says", () => {
@@ -105,7 +134,10 @@ test("chosen words are ids of the vocabulary, each once, whatever the address sa
 
 test("a search finds the same word first, then what begins with it, then what holds it", () => {
   const words = ["street", "re", "rest", "tree", "▁red", "x"];
-  assert.deepEqual(findWords(words, "RE").map((id) => words[id]), ["re", "rest", "▁red", "street", "tree"]);
+  assert.deepEqual(
+    findWords(words, "RE").map((id) => words[id]),
+    ["re", "rest", "▁red", "street", "tree"],
+  );
   assert.deepEqual(findWords(words, "5"), [5]);
   assert.equal(findWords(words, "").length, words.length);
   assert.deepEqual(findWords(words, "(.*"), []); // no pattern, just letters
@@ -140,11 +172,20 @@ test("probes are read with all columns or some, with a reference or none, and da
   const logP = logSoftmax(vector(size, 2));
   const columns = [3, 6, 8];
   const rest = Math.log(restOf(Array.from(logP, Math.exp), columns));
-  const all = {translation: "a b", ids: [6, 3], columns: null, log_probs: encode([...logP, ...logP], [2, size]), rest: null};
+  const all = {
+    translation: "a b",
+    ids: [6, 3],
+    columns: null,
+    log_probs: encode([...logP, ...logP], [2, size]),
+    rest: null,
+  };
   const some = (place) => ({
     ...all,
     columns,
-    log_probs: encode([...columns, ...columns].map((id) => logP[id]), [2, 3]),
+    log_probs: encode(
+      [...columns, ...columns].map((id) => logP[id]),
+      [2, 3],
+    ),
     rest: place ? [rest, rest] : encode([rest, rest], [2]),
   });
   const asked = {source: {text: "b d c"}, reference: {text: "a", ids: [6, 3], tokens: ["a", "<eos>"]}, to: "fr"};
@@ -159,10 +200,16 @@ test("probes are read with all columns or some, with a reference or none, and da
     ],
   };
   const trace = readTrace(document);
-  assert.deepEqual(probeSentences(trace).map(({seen}) => seen), ["held out", null]);
+  assert.deepEqual(
+    probeSentences(trace).map(({seen}) => seen),
+    ["held out", null],
+  );
   for (const sentence of [0, 1]) {
     const records = probeRecords(trace, sentence);
-    assert.deepEqual(records.map(({step}) => step), [0, 10]);
+    assert.deepEqual(
+      records.map(({step}) => step),
+      [0, 10],
+    );
     for (const {forced} of records) {
       assert.equal(forced.smoothing, 0.1);
       assert.deepEqual(forced.ids, [6, 3]);
@@ -187,12 +234,18 @@ test("a search is a tree: every node's way is its hypothesis, and every translat
         column.forEach((node, row) => {
           assert.equal(node.row, row);
           const before = search.steps[step].live[node.candidate.parent].tokens_so_far;
-          assert.deepEqual(wayTo(node).map((one) => one.candidate.id), [...before, node.candidate.id]);
+          assert.deepEqual(
+            wayTo(node).map((one) => one.candidate.id),
+            [...before, node.candidate.id],
+          );
         });
       });
       search.results.forEach((result, index) => {
         const way = wayTo(endOf(columns, index));
-        assert.deepEqual(way.map((one) => one.candidate.id), [...result.ids]);
+        assert.deepEqual(
+          way.map((one) => one.candidate.id),
+          [...result.ids],
+        );
       });
       if (beam_size === 1) assert.equal(isGreedy(wayTo(endOf(columns, 0)), search), true);
     }
@@ -213,20 +266,44 @@ test("greedy search finds a translation just where each of its words is the best
 
 test("a search that drew by lot shows each draw and a few of the words that were not drawn", () => {
   const candidate = (parent, id, fate, becomes = null) => ({
-    parent, id, log_prob: -1, total: -1, score: -1, rank: id, fate, margin: null, becomes, chance: 0.1, draw: parent,
+    parent,
+    id,
+    log_prob: -1,
+    total: -1,
+    score: -1,
+    rank: id,
+    fate,
+    margin: null,
+    becomes,
+    chance: 0.1,
+    draw: parent,
   });
   const others = (parent) => [10, 11, 12, 13, 14].map((id) => candidate(parent, id, "dropped"));
   const search = {
-    kind: "sample", beam_size: 4, top_beams: 2, alpha: 1, penalty: "length",
+    kind: "sample",
+    beam_size: 4,
+    top_beams: 2,
+    alpha: 1,
+    penalty: "length",
     steps: [
-      {step: 1, live: [{}, {}], candidates: [...others(0), candidate(0, 6, "kept", 0), candidate(1, 7, "kept", 1), ...others(1)]},
+      {
+        step: 1,
+        live: [{}, {}],
+        candidates: [...others(0), candidate(0, 6, "kept", 0), candidate(1, 7, "kept", 1), ...others(1)],
+      },
       {step: 2, live: [{}, {}], candidates: [candidate(0, 3, "finished", 0), candidate(1, 3, "finished", 1)]},
     ],
     results: [],
   };
   const columns = searchTree(search);
-  assert.deepEqual(columns[0].map(({candidate: {id}}) => id), [6, 10, 11, 12, 7, 10, 11, 12]);
-  assert.deepEqual(wayTo(endOf(columns, 1)).map(({candidate: {id}}) => id), [7, 3]);
+  assert.deepEqual(
+    columns[0].map(({candidate: {id}}) => id),
+    [6, 10, 11, 12, 7, 10, 11, 12],
+  );
+  assert.deepEqual(
+    wayTo(endOf(columns, 1)).map(({candidate: {id}}) => id),
+    [7, 3],
+  );
 });
 
 test("the loss opens where the right word is nearest to an even chance", () => {

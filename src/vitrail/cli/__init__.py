@@ -1,4 +1,4 @@
-"""The command line: parse, call one function, print. Results go to standard output, the rest to standard error."""
+"""The command line: parse, call one function, print. Results go to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ for command in (demo, train, translate, explain, studio, evaluate, score, prepar
     app.command()(command)
 
 
-def _tell_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"vitrail {__version__}")
         raise typer.Exit
 
@@ -46,26 +46,26 @@ def _tell_version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Train a translator from two text files, translate with it, and see through it."""
+    """Train a translator from two text files, translate with it, and look inside it."""
 
 
-# typer brings its own click, or takes the one that is installed, by its version: its errors are known by their family.
+# Some versions of typer bundle click, others use the installed one; this is the base of the usage errors of either.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 def main() -> None:
-    """Run a command; whatever the user got wrong ends in a few lines and exit code 2, never in a traceback."""
-    # Threads that wait spin only for a moment, then sleep: where another program wants a core, threads that go on
-    # spinning slow everything down tenfold; threads that never spin make small models half as fast.
+    """Run a command. A user error ends in a few lines and exit code 2, never in a traceback."""
+    # Waiting threads spin for a moment, then sleep. Threads that keep spinning slow everything down tenfold if another
+    # program needs a core; threads that never spin make small models half as fast.
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     warnings.showwarning = _show_warning
     open_closed_streams()
     sys.stderr = Patient(sys.stderr)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # What we read is UTF-8, whatever the terminal's language, and so is what we write. Names of files may be worse.
+        # Output is UTF-8, as input is, whatever the terminal's locale. File names may not even be valid text.
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     try:
         code = _run(sys.argv[1:] or ["--help"])
@@ -76,46 +76,49 @@ def main() -> None:
         code = 130
     except Exception:
         traceback.print_exc()
-        print("error: this is a fault in vitrail, not in what you did", file=sys.stderr)
+        print("error: this is a bug in vitrail, not a mistake of yours", file=sys.stderr)
         code = 1
     _close_output()
     sys.exit(code)
 
 
 def _run(arguments: list[str]) -> int:
-    """The command's exit code, where it has one."""
+    """Run the command and return its exit code."""
     try:
         code = app(arguments, prog_name="vitrail", standalone_mode=False)
         sys.stdout.flush()
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "vitrail"
-        raise VitrailError(
-            error.format_message().rstrip("."), where="the command line", fix=f"see `{command} --help`"
-        ) from None
-    except (BrokenPipeError, SystemExit):  # typer makes the second out of the first
-        return 0  # whoever read our output has seen enough
+        what, fix = error.format_message().rstrip("."), f"see `{command} --help`"
+        if "unexpected extra argument" in what:
+            fix = f"put a text of several words in quotes, or {fix}"
+        raise VitrailError(what, where="the command line", fix=fix) from None
+    except (BrokenPipeError, SystemExit):  # typer turns the first into the second
+        return 0  # the reader has closed the pipe: it has seen enough
     except OSError as error:
         if error.errno in FULL:
-            with explained(Path("standard output")):  # whoever writes to a file explains it himself
+            with explained(Path("standard output")):  # a full disk under a file is explained where it is written
                 raise
         if error.filename is None:
             raise
         raise StorageError(
-            f"the system refuses: {error.strerror}", where=str(error.filename), fix="check the path and its permissions"
+            f"cannot read or write this path: {error.strerror}",
+            where=str(error.filename),
+            fix="check the path and its permissions",
         ) from error
     except (MemoryError, RuntimeError) as error:
         if not is_shortage(error):
             raise
         raise VitrailError(
-            "there is not enough memory for this",
+            "not enough memory",
             where="this computer",
-            fix="choose a smaller model, train.batch_tokens or beam_size",
+            fix="use a smaller model, train.batch_tokens or beam_size",
         ) from error
     return code or 0
 
 
 def _close_output() -> None:
-    """Give up output that nobody takes: Python would complain about it once more at the very end."""
+    """Discard output that nobody reads; Python would complain about it once more at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             getattr(stream, "stream", stream).flush()
@@ -131,5 +134,5 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning is a line for the user, not a place in our code."""
+    """Print a warning as one line for the user, without its place in our code."""
     print(f"warning: {message}", file=sys.stderr)

@@ -10,9 +10,9 @@ import typer
 
 
 def average(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A folder that `vitrail train` wrote.")],
-    last: Annotated[int, typer.Option(min=1, help="How many of the newest checkpoints, as far as they are kept.")] = 5,
-    out: Annotated[Path | None, typer.Option(help="A new model folder. Unset: RUN's own weights are replaced.")] = None,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Folder that `vitrail train` wrote.")],
+    last: Annotated[int, typer.Option(min=1, help="How many of the newest checkpoints to average.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="New model folder. Default: replace the weights of RUN.")] = None,
 ) -> None:
     """Average the newest checkpoints of RUN into one model."""
     from vitrail.box import model_path
@@ -20,5 +20,6 @@ def average(
 
     folder, steps = average_checkpoints(model_path(run), last=last, out=out)
     if len(steps) < last:
-        print(f"note: there are {len(steps)} in a row up to the newest, not {last}", file=sys.stderr)
+        kept = "1 checkpoint" if len(steps) == 1 else f"{len(steps)} consecutive checkpoints"
+        print(f"note: --last {last}, but the run keeps only {kept}", file=sys.stderr)
     print(f"averaged steps {', '.join(str(step) for step in steps)}: {folder}")

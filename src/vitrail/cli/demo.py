@@ -1,4 +1,4 @@
-"""`vitrail demo`: train the built-in phrasebook model, measure it, and translate the post's sentences."""
+"""`vitrail demo`: train the built-in phrasebook model, measure it and translate the post's sentences."""
 
 from __future__ import annotations
 
@@ -13,40 +13,42 @@ if TYPE_CHECKING:
     from vitrail.translator import Translator
 
 STREET = "the animal didn't cross the street because it was too"
-SENTENCES = (  # the post's, with where they go and what is right
+SENTENCES = (  # the post's, with target language and right translation
     ("je suis étudiant", "en", "i am a student"),
     ("merci", "en", "thanks"),
     (f"{STREET} tired", "fr", "l'animal n'a pas traversé la rue parce qu'il était trop fatigué"),
     (f"{STREET} wide", "fr", "l'animal n'a pas traversé la rue parce qu'elle était trop large"),
 )
-HELD_OUT = 2000  # sentences, both directions together, that the model has not seen
+HELD_OUT = 2000  # sentences to measure on, both directions together
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder to write; a run that is already there goes on.")] = Path(
+    out: Annotated[Path, typer.Option(help="Model folder to write. An existing run resumes.")] = Path(
         "runs/phrasebook"
     ),
 ) -> None:
-    """Train the phrasebook model in a few minutes, then see what it can do."""
+    """Train the built-in phrasebook model in a few minutes and show what it can do."""
+    from vitrail.cli.program import model_argument, program
     from vitrail.cli.train import run
     from vitrail.translator import load
 
     began = time.monotonic()
-    print("Training the built-in French-English phrasebook. No download, no files of yours.")
+    print("Training a model on the built-in French-English phrasebook. It needs no download and no files.")
     run(demo_config(), out)
     translator = load(out)
     report_accuracy(translator)
     show_translations(translator)
     page = translator.explain(f"{STREET} tired", to="fr").save(out / "it.html")
-    print(f"\nThe model is {out}, and {page} shows what it did, step by step ({time.monotonic() - began:.0f} s). Try:")
-    print(f"  vitrail studio {out}")
-    print(f'  vitrail translate {out} "le chat noir dort" --to en')
-    print(f'  vitrail translate {out} "she is tired" --to fr --beam-size 4 --top-beams 4')
-    print(f"  vitrail info {out} --words")
+    vitrail, model = program(), model_argument(out)
+    print(f"\nThe model is in {out}; {page} shows a translation step by step ({time.monotonic() - began:.0f} s). Try:")
+    print(f"  {vitrail} studio {model}")
+    print(f'  {vitrail} translate {model} "le chat noir dort" --to en')
+    print(f'  {vitrail} translate {model} "she is tired" --to fr --beam-size 4 --top-beams 4')
+    print(f"  {vitrail} info {model} --words")
 
 
 def demo_config() -> Config:
-    """The settings of the demo: a model that learns the phrasebook in about three minutes on two cores."""
+    """Settings for a model that learns the phrasebook in about three minutes on two cores."""
     from vitrail.config import parse_config
 
     return parse_config(
@@ -58,7 +60,7 @@ def demo_config() -> Config:
                 "peak_rate": 0.002,
                 "warmup_steps": 100,
                 "max_steps": 3400,
-                "batch_tokens": 512,  # small batches, many steps: the puzzle of "it" is learnt twice as fast per word
+                "batch_tokens": 512,  # small batches, many steps: learns the puzzle of "it" from half as many words
                 "clip_norm": 1.0,
                 "label_smoothing": 0.0,
                 "checkpoint_every": 500,
@@ -73,7 +75,7 @@ def demo_config() -> Config:
 
 
 def report_accuracy(translator: Translator) -> None:
-    """How many held-out sentences come out word for word, and how many pronouns are right, in each direction."""
+    """Print how many held-out sentences are translated word for word, and how many pronouns are right."""
     from vitrail.data.phrasebook import held_out, pronoun_is_right
 
     examples = list(held_out(HELD_OUT, seed=0))
@@ -92,7 +94,7 @@ def report_accuracy(translator: Translator) -> None:
 
 
 def show_translations(translator: Translator) -> None:
-    """The post's sentences, greedily and with a beam."""
+    """Print translations of the post's sentences by greedy and by beam search."""
     for text, to, _ in SENTENCES:
         greedy = translator.translate(text, to=to, beam_size=1)
         beams = translator.translate(text, to=to, beam_size=2, top_beams=2)

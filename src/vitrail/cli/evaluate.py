@@ -1,4 +1,4 @@
-"""`vitrail evaluate`: BLEU, chrF and TER of a model on a test set, and whether it beats another."""
+"""`vitrail evaluate`: score a model on a test set with BLEU, chrF and TER, and test whether it beats another."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ if TYPE_CHECKING:
 def evaluate(
     model: Model,
     source: Annotated[
-        Path | None, typer.Option(help="The test set's sentences, one a line. Unset: a run's own validation data.")
+        Path | None, typer.Option(help="The test set's sentences, one per line. Unset: the run's own validation data.")
     ] = None,
-    reference: Annotated[Path | None, typer.Option(help="Their translations by people, line by line.")] = None,
-    pairs: Annotated[Path | None, typer.Option(help="Instead: both in one file, TSV or JSON lines.")] = None,
-    source_field: Annotated[str | None, typer.Option(help="Its column (from 1) or key; unset: 1, source.")] = None,
-    reference_field: Annotated[str | None, typer.Option(help="Its column or key; unset: 2, target.")] = None,
+    reference: Annotated[Path | None, typer.Option(help="Their reference translations, line by line.")] = None,
+    pairs: Annotated[Path | None, typer.Option(help="Instead of both: one file of pairs, TSV or JSON lines.")] = None,
+    source_field: Annotated[
+        str | None, typer.Option(help="Sources in --pairs: a column (from 1) or key. Unset: 1, source.")
+    ] = None,
+    reference_field: Annotated[str | None, typer.Option(help="References in --pairs. Unset: 2, target.")] = None,
     against: Annotated[
-        str | None, typer.Option(help="Another model folder, builtin, or a file of translations, to compare with.")
+        str | None, typer.Option(help="Compare with this: a model folder, builtin, or a file of translations.")
     ] = None,
-    to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
+    to: Annotated[str | None, typer.Option(help="The target language, if the model has several.")] = None,
     beam_size: Annotated[int | None, typer.Option(help="Unset: the model's own setting.")] = None,
     alpha: Annotated[float | None, typer.Option(help="The length penalty's exponent. Unset: the model's own.")] = None,
     tokenize: Annotated[str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, none, intl, char, zh, …")] = "13a",
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Compare without capital letters.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Translate a test set and compare with its references, through sacrebleu, on raw text."""
+    """Translate a test set and score it against its references with sacrebleu, on raw text."""
     from vitrail.box import model_path
     from vitrail.data import read_aligned, read_pairs, read_sentences
     from vitrail.errors import DataError
     from vitrail.evaluate import check_aligned, check_tokenizer, compare, measure
     from vitrail.translator import load
 
-    # Everything that can be wrong is looked at before the work begins.
+    # Check everything that can be wrong before the work begins.
     check_tokenizer(tokenize)
     folder, rival = model_path(model), None if against is None else model_path(against)
     if rival == folder:
@@ -54,7 +56,7 @@ def evaluate(
         sources, references, to = _own_validation(folder, to)
     else:
         raise DataError(
-            "there is half a test set, or more than one",
+            "this is half a test set, or more than one",
             where="--source, --reference, --pairs",
             fix="give --source and --reference, or --pairs",
         )
@@ -79,17 +81,17 @@ def evaluate(
 
 
 def _own_validation(path: Path, to: str | None) -> tuple[list[str], list[str], str | None]:
-    """Sources, references and target language of what a run was validated on."""
+    """The sources, references and target language of a run's validation data."""
     from vitrail.data import Prepared
     from vitrail.errors import DataError
     from vitrail.folder import ModelFolder
 
     folder = ModelFolder.open(path)
     data = folder.data
-    known = Prepared.open(data).validation if data.exists() else ()  # a model may travel without its data
+    known = Prepared.open(data).validation if data.exists() else ()  # a model may have been copied without its data
     if known and not folder.has_vocabulary_of(data):
         raise DataError(
-            "the model was not trained on the data that are there now",
+            "the model was not trained on the data that is here now",
             where=str(data),
             fix="give --source and --reference, or --pairs",
         )
@@ -97,7 +99,7 @@ def _own_validation(path: Path, to: str | None) -> tuple[list[str], list[str], s
     if not sets:
         what = f" into '{to}'" if known else ""
         raise DataError(
-            f"there is no test set, and no validation data{what} of the model's own",
+            f"there is no test set, and the model has no validation data{what}",
             where=str(data),
             fix="give --source and --reference, or --pairs",
         )
@@ -111,7 +113,7 @@ def _own_validation(path: Path, to: str | None) -> tuple[list[str], list[str], s
 
 
 def _asked_of_each(translator: Translator, to: str | None) -> str | None:
-    """What to ask one of two models for: the language may be named for the other one's sake."""
+    """What to ask one of two models for: `to` may be meant only for the other."""
     has_one_without_a_name = not translator.languages and translator.target_language is None
     return None if has_one_without_a_name else translator.asked_language(to)
 
@@ -129,5 +131,5 @@ def _translations(
         )
         left_empty = sum(bool(translation.unknown) for translation in done)
         if left_empty:
-            progress.say(f"warning: {left_empty:,} lines are left empty: they have words that the model does not know")
+            progress.say(f"warning: {left_empty:,} lines are left empty: the model does not know some of their words")
     return [translation.text for translation in done]

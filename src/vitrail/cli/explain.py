@@ -1,4 +1,4 @@
-"""`vitrail explain`: one translation, opened so that every step can be seen, as one HTML file."""
+"""`vitrail explain`: one translation with all its steps, as one HTML file."""
 
 from __future__ import annotations
 
@@ -13,29 +13,36 @@ from vitrail.cli.model import Model
 
 def explain(
     model: Model,
-    text: Annotated[str, typer.Argument(help="A sentence.")],
-    out: Annotated[Path, typer.Option(help="The page to write; with .json at its end, the bare trace.")],
-    to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Sentence to translate.")],
+    out: Annotated[Path, typer.Option(help="HTML file to write, or FILE.json for the bare trace.")],
+    to: Annotated[str | None, typer.Option(help="Target language, if the model has several.")] = None,
     layers: Annotated[
-        str | None, typer.Option(help="Whose weights to include: encoder.0,decoder.1, output, all. Unset: what fits.")
+        str | None,
+        typer.Option(help="Layers whose weights to include: encoder.0,decoder.1,output or all. Default: what fits."),
     ] = None,
-    max_mb: Annotated[float, typer.Option(help="How large the file may grow by the weights of layers.")] = 4.0,
-    beam_size: Annotated[int | None, typer.Option(help="Partial translations kept at every step; 1 is greedy.")] = None,
-    top_beams: Annotated[int | None, typer.Option(help="Translations returned.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="The length penalty's exponent.")] = None,
-    prefix: Annotated[str, typer.Option(help="How the translation must begin.")] = "",
+    max_mb: Annotated[float, typer.Option(help="Include layer weights up to this file size, in MB.")] = 4.0,
+    beam_size: Annotated[int | None, typer.Option(help="Partial translations kept at each step; 1 is greedy.")] = None,
+    top_beams: Annotated[int | None, typer.Option(help="Number of translations to return.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Exponent of the length penalty.")] = None,
+    prefix: Annotated[str, typer.Option(help="Text that the translation must begin with.")] = "",
     heads_off: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ATTENTION:HEADS", help="Heads to switch off: decoder.0.cross_attention:0,3 or …:all; repeatable."
+            metavar="NAME:HEADS", help="Switch heads off: decoder.0.cross_attention:0,3 or …:all. Repeatable."
         ),
     ] = None,
-    reference: Annotated[str | None, typer.Option(help="A translation to compare with, for the loss.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Reference translation to compute the loss on.")] = None,
 ) -> None:
-    """Translate a sentence and write a page that shows every step: it needs no network and can be mailed."""
+    """Translate a sentence and write a page that shows every step.
+
+    The page is one file: you can mail it, and it needs no network. Search options default to the model's own settings.
+    """
+    from vitrail.errors import TraceError
     from vitrail.explain import Explanation
     from vitrail.translator import change_settings, load
 
+    if not max_mb >= 0:  # nan neither
+        raise TraceError(f"{max_mb:g} MB is not a size", where="--max-mb", fix="pass 0 or more")
     translator = load(model)
     given = {"beam_size": beam_size, "top_beams": top_beams, "alpha": alpha}
     decode = change_settings(translator.config, {key: value for key, value in given.items() if value is not None})
@@ -56,18 +63,18 @@ def explain(
     made.save(out)
     size = out.stat().st_size / 1e6
     if chosen is None and size > max_mb:
-        print(f"note: without the weights of any layer the file has more than {max_mb:g} MB", file=sys.stderr)
+        print(f"note: even without layer weights the file has more than {max_mb:g} MB", file=sys.stderr)
     if isinstance(made, Explanation) and made.left_out:
         print(
-            f"note: the sentence is long; of {', '.join(made.left_out)} the page holds only where the heads look and "
-            f"what comes out (--layers {made.left_out[0]} keeps one whole, --max-mb 1000 all of them)",
+            f"note: the sentence is long. For {', '.join(made.left_out)} the page has only attention weights and "
+            f"outputs; --layers {made.left_out[0]} keeps one layer whole, --max-mb 1000 keeps all",
             file=sys.stderr,
         )
     print(f"{out} ({size:.1f} MB)")
 
 
 def parse_heads(options: list[str], heads: int) -> dict[str, list[int]]:
-    """`decoder.0.cross_attention:0,3` as the model takes it; several of one attention add up."""
+    """Parse options such as `decoder.0.cross_attention:0,3`; repeated ones for the same attention add up."""
     from vitrail.errors import DecodeError
 
     off: dict[str, list[int]] = {}

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def info(
     model: Model,
-    words: Annotated[bool, typer.Option("--words", help="List the vocabulary, an id and its token a line.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False,
+    words: Annotated[bool, typer.Option("--words", help="List the vocabulary, one id and token per line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Check a model folder and describe it: shape, size, vocabulary, languages, how its training went."""
+    """Check a model folder and describe it: shape, size, vocabulary, languages, best validation."""
     from vitrail.box import model_path
     from vitrail.folder import ModelFolder
 
@@ -39,14 +39,14 @@ def info(
 
 
 def describe(folder: ModelFolder) -> dict[str, object]:
-    """The facts about a model folder, each under its name."""
+    """The facts about a model folder, by name."""
     from vitrail.folder import WEIGHTS
     from vitrail.train import LOG, list_steps, read_log
     from vitrail.weights import stored_precision
 
     shape, tokenizers = folder.config.model, folder.tokenizers
-    looks = [event for event in read_log(folder.path / LOG) if event["event"] == "validation"]
-    best = min(looks, key=lambda look: look["loss"], default=None)
+    validations = [event for event in read_log(folder.path / LOG) if event["event"] == "validation"]
+    best = min(validations, key=lambda event: event["loss"], default=None)
     return {
         "folder": str(folder.path),
         "encoder_layers": shape.encoder_layers,

@@ -1,4 +1,4 @@
-"""What the commands that take a model have in common: how it is named."""
+"""The MODEL argument that several commands share."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from typing import Annotated
 
 import typer
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model folder, or builtin: the one in the box.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model folder, or builtin for the built-in model.")]

@@ -20,8 +20,10 @@ from vitrail.cli.recipe import (
 
 
 def prepare(
-    recipe: Annotated[Path | None, typer.Argument(help=r"A recipe (TOML); only \[data] and train.seed matter.")] = None,
-    out: Annotated[Path, typer.Option(help="The folder to write. Name it in a recipe as data.prepared.")] = ...,  # type: ignore[assignment]
+    recipe: Annotated[
+        Path | None, typer.Argument(metavar="RECIPE", help=r"Recipe in TOML; only \[data] and train.seed matter.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write. Recipes use it as data.prepared.")] = ...,  # type: ignore[assignment]
     source: SourceFile = None,
     target: TargetFile = None,
     validation_source: ValidationSource = None,
@@ -29,7 +31,7 @@ def prepare(
     strict: Strict = False,
     changes: Changes = None,
 ) -> None:
-    """Make the vocabulary and the encoded corpus of a recipe, and say what was left out."""
+    """Build the vocabulary and the encoded corpus of a recipe, and report skipped pairs."""
     from vitrail.cli.progress import progressing
     from vitrail.data import prepare as prepare_data
 
@@ -40,4 +42,4 @@ def prepare(
         for line in prepared.report.lines():
             progress.say(line)
     pairs = sum(len(shard) for shard in prepared.train)
-    print(f"{pairs:,} pairs, {prepared.tokenizers.target.size:,} ids in the vocabulary: {out}")
+    print(f"{pairs:,} pairs, vocabulary of {prepared.tokenizers.target.size:,}: {out}")

@@ -1,4 +1,4 @@
-"""Which of the processes that torchrun started this is. It says so in the environment; without it there is one."""
+"""Which of torchrun's processes this is, from its environment variables; without torchrun there is only one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from vitrail.errors import VitrailError
 
 
 def is_first(*, here: bool = False) -> bool:
-    """Whether this is the first process, the one that shows progress and results, or the first on this computer."""
+    """Whether this is the first process, which shows progress and results; with `here`, the first on this computer."""
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return True
     return os.environ.get("LOCAL_RANK" if here else "RANK", "0") == "0"
 
 
 @contextmanager
-def told_once() -> Iterator[None]:
-    """For what goes wrong in all processes alike: the first one of each computer tells it."""
+def report_once() -> Iterator[None]:
+    """For errors that all processes raise alike: only the first one on each computer reports it."""
     try:
         yield
     except VitrailError as error:

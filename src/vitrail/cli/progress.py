@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progressing:
-    """A bar, or lines, for work that is counted."""
+    """A bar, or lines, for countable work."""
 
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -42,7 +42,7 @@ class Progressing:
         self.bar.stop()
 
     def working(self, what: str, done: int, total: int | None) -> None:
-        """Show how far some work is; without a total, how much of it is done."""
+        """Show how much work is done, and of how much if the total is known."""
         if what not in self.tasks:
             self.tasks[what] = self.bar.add_task(what, total=total, status="")
         status = f"{done:,}/{total:,}" if total is not None else f"{done:,}"
@@ -51,23 +51,23 @@ class Progressing:
             self.say(f"{what}: {status}")
 
     def say(self, text: str) -> None:
-        """One line, above the bar."""
+        """Print one line above the bar."""
         self.console.print(text, markup=False)
 
     def note(self, text: str) -> None:
-        """The same, as a training run says it."""
+        """Print a note from a training run."""
         self.say(text)
 
-    def _line_is_due(self, at_once: bool) -> bool:
+    def _line_is_due(self, is_last: bool) -> bool:
         now = time.monotonic()
-        if not at_once and now - self.last_line < SECONDS_BETWEEN_LINES:
+        if not is_last and now - self.last_line < SECONDS_BETWEEN_LINES:
             return False
         self.last_line = now
         return True
 
 
 class TrainingProgress(Progressing):
-    """The same for a training run: step, loss, learning rate, tokens per second, time left."""
+    """Progress of a training run: step, loss, learning rate, tokens per second, time left."""
 
     def stepped(self, event: StepDone) -> None:
         """Show a step."""
@@ -84,7 +84,7 @@ class TrainingProgress(Progressing):
             self.say(f"{status}  {_minutes(event.seconds_left)} left")
 
     def validated(self, event: Validated) -> None:
-        """Show a look at the validation data, with its samples."""
+        """Show the result of a validation, with its samples."""
         bleu = f"  BLEU {event.bleu:.1f}" if event.bleu is not None else ""
         self.say(f"step {event.step:,}: validation loss {event.loss:.3f}{bleu}{'  (best)' if event.is_best else ''}")
         for sample in event.samples:
@@ -93,7 +93,7 @@ class TrainingProgress(Progressing):
 
 @contextmanager
 def progressing() -> Iterator[Progressing]:
-    """Progress for the length of a block."""
+    """Show progress for the duration of a block."""
     with Progressing() as progress:
         yield progress
 

@@ -1,4 +1,4 @@
-"""What the commands that take a recipe have in common: their options, and how these change it."""
+"""The options that the commands with a recipe share, and how they change it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import typer
 
 from vitrail.config import Config, load_config
 
-SourceFile = Annotated[Path | None, typer.Option(help="Sentences to translate, one a line.")]
+SourceFile = Annotated[Path | None, typer.Option(help="Source sentences, one per line.")]
 TargetFile = Annotated[Path | None, typer.Option(help="Their translations, line by line.")]
-ValidationSource = Annotated[Path | None, typer.Option(help="Sentences to measure on while training.")]
+ValidationSource = Annotated[Path | None, typer.Option(help="Source sentences to validate on.")]
 ValidationTarget = Annotated[Path | None, typer.Option(help="Their translations.")]
-Strict = Annotated[bool, typer.Option("--strict", help="A pair that would be left out is an error.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Fail instead of skipping a pair.")]
 Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; may be repeated.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. data.max_length=80. Repeatable."),
 ]
 
 
@@ -26,7 +27,7 @@ def data_options(
     validation_target: Path | None,
     strict: bool,
 ) -> dict[str, Path | str | bool | None]:
-    """The options above by the keys they stand for."""
+    """The options above, by setting."""
     return {
         "data.source": source,
         "data.target": target,
@@ -37,6 +38,6 @@ def data_options(
 
 
 def read_recipe(recipe: Path | None, options: dict[str, Path | str | bool | None], changes: list[str] | None) -> Config:
-    """The settings of a recipe, with the options that were given, by the keys they stand for, and `--set` above all."""
+    """Read a recipe and apply options to it, by setting. `--set` takes precedence over both."""
     given = {key: str(value) if isinstance(value, Path) else value for key, value in options.items() if value}
     return load_config(recipe, given=given, overrides=changes or [])

@@ -1,4 +1,4 @@
-"""`vitrail score`: how probable a model finds given translations."""
+"""`vitrail score`: the probability that a model gives to existing translations."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from vitrail.cli.model import Model
 
 def score(
     model: Model,
-    source: Annotated[Path, typer.Option(help="Sentences, one a line.")],
+    source: Annotated[Path, typer.Option(help="Source sentences, one per line.")],
     target: Annotated[Path, typer.Option(help="Their translations, line by line.")],
-    to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
+    to: Annotated[str | None, typer.Option(help="Target language, if the model has several.")] = None,
 ) -> None:
-    """Print, for every pair, the log-probability of the target given the source: the sum over its tokens."""
+    """Print the log-probability of each translation given its source, summed over its tokens."""
     from vitrail.data import read_aligned
     from vitrail.translator import load
 

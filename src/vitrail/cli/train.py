@@ -1,4 +1,4 @@
-"""`vitrail train`: two text files, or a recipe, to a model folder."""
+"""`vitrail train`: from two text files, or a recipe, to a model folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from vitrail.cli.processes import is_first, told_once
+from vitrail.cli.processes import is_first, report_once
 from vitrail.cli.recipe import (
     Changes,
     SourceFile,
@@ -21,53 +21,55 @@ from vitrail.cli.recipe import (
     read_recipe,
 )
 from vitrail.config import Config
-from vitrail.processor import choose_kernels
 
 
 def train(
     recipe: Annotated[
-        Path | None, typer.Argument(help="A recipe in TOML; recipes/recipe.toml explains every key.")
+        Path | None, typer.Argument(metavar="RECIPE", help="Recipe in TOML; recipes/recipe.toml explains every key.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder to write; a run that is already there goes on.")] = ...,  # type: ignore[assignment]
+    out: Annotated[Path, typer.Option(help="Model folder to write. An existing run resumes.")] = ...,  # type: ignore[assignment]
     source: SourceFile = None,
     target: TargetFile = None,
     validation_source: ValidationSource = None,
     validation_target: ValidationTarget = None,
-    preset: Annotated[str | None, typer.Option(help="tiny, small, base or big.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Model size: tiny, small, base or big. Default: the recipe's, or base.")
+    ] = None,
     strict: Strict = False,
     changes: Changes = None,
 ) -> None:
-    """Train a translator. Stop it with Ctrl-C, run the same command again, and it goes on."""
+    """Train a translator from two text files or a recipe.
+
+    Stop it with Ctrl-C; the same command resumes it.
+    """
     options = data_options(source, target, validation_source, validation_target, strict)
-    with told_once():
+    with report_once():
         config = read_recipe(recipe, {**options, "model.preset": preset}, changes)
     run(config, out)
 
 
 def run(config: Config, out: Path) -> None:
-    """Train with progress on the screen; end with how to go on or what to do next."""
-    if config.train.precision == "float32":
-        choose_kernels()  # before numpy is imported
+    """Train with progress on the screen, then print the result or how to resume."""
     from vitrail.cli.progress import TrainingProgress
     from vitrail.train import HeardError, keep_memory
-    from vitrail.train import train as start_or_go_on
+    from vitrail.train import train as start_or_resume
 
     keep_memory()
     with TrainingProgress() if is_first() else nullcontext() as progress:
         try:
-            outcome = start_or_go_on(config, out, progress)
+            outcome = start_or_resume(config, out, progress)
         except HeardError:
-            with told_once():
+            with report_once():
                 raise
     if not is_first():
         raise typer.Exit(130 if outcome.reason == "interrupted" else 0)
     if outcome.reason == "interrupted":
-        print(f"stopped at step {outcome.step:,}; run the same command again to go on", file=sys.stderr)
+        print(f"stopped at step {outcome.step:,}; run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130)
     every = config.train.validate_every
     if outcome.has_validation and outcome.best_loss is None and outcome.step < every:
         print(
-            f"note: the run ended before its first look at the validation data (validate_every = {every:,})",
+            f"note: the run ended before its first validation (validate_every = {every:,})",
             file=sys.stderr,
         )
     best = f", best validation loss {outcome.best_loss:.3f}" if outcome.best_loss is not None else ""

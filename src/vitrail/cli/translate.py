@@ -1,4 +1,4 @@
-"""`vitrail translate`: a sentence, a file, or standard input, a sentence a line."""
+"""`vitrail translate`: translate a sentence, a file or standard input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How results are written."""
+    """The output formats."""
 
     TEXT = "text"
     JSON = "json"
@@ -27,31 +27,42 @@ class Format(StrEnum):
 
 def translate(
     model: Model,
-    text: Annotated[str | None, typer.Argument(help="A sentence. Unset: --input, or standard input.")] = None,
-    to: Annotated[str | None, typer.Option(help="The target language, where the model has several.")] = None,
-    input_file: Annotated[
-        Path | None, typer.Option("--input", help="A file, a sentence a line; .gz and .xz too.")
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="Sentence to translate.")] = None,
+    to: Annotated[str | None, typer.Option(help="Target language, if the model has several.")] = None,
+    input_file: Annotated[Path | None, typer.Option("--input", help="File to translate; may be .gz or .xz.")] = None,
+    output_file: Annotated[
+        Path | None, typer.Option("--output", help="File to write. Default: standard output.")
     ] = None,
-    output_file: Annotated[Path | None, typer.Option("--output", help="Unset: standard output.")] = None,
-    beam_size: Annotated[int | None, typer.Option(help="Partial translations kept at every step; 1 is greedy.")] = None,
-    top_beams: Annotated[int | None, typer.Option(help="Translations returned for each sentence.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="The length penalty's exponent.")] = None,
-    penalty: Annotated[str | None, typer.Option(help="length or gnmt.")] = None,
-    max_extra: Annotated[int | None, typer.Option(help="How much longer than its source a translation may be.")] = None,
-    prefix: Annotated[str, typer.Option(help="How every translation begins.")] = "",
-    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="For --sample: below 1 safer, above 1 wilder.")] = None,
-    top_k: Annotated[int | None, typer.Option(help="For --sample: draw from the k best only.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="For --sample: draw from the smallest set this probable.")] = None,
-    seed: Annotated[int | None, typer.Option(help="For --sample.")] = None,
-    style: Annotated[Format, typer.Option("--format", help="text: a line each; json: an object a line.")] = Format.TEXT,
+    beam_size: Annotated[int | None, typer.Option(help="Partial translations kept at each step; 1 is greedy.")] = None,
+    top_beams: Annotated[int | None, typer.Option(help="Translations to return for each sentence.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Exponent of the length penalty.")] = None,
+    penalty: Annotated[str | None, typer.Option(help="Kind of length penalty: length or gnmt.")] = None,
+    max_extra: Annotated[
+        int | None, typer.Option(help="How many tokens longer than its source a translation may be.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="Text that every translation must begin with.")] = "",
+    sample: Annotated[bool, typer.Option("--sample", help="Draw translations at random instead of searching.")] = False,
+    temperature: Annotated[float | None, typer.Option(help="For --sample: below 1 is safer, above 1 wilder.")] = None,
+    top_k: Annotated[
+        int | None, typer.Option(help="For --sample: draw from the k most probable tokens; 0: all.")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="For --sample: draw from the fewest tokens with this total probability.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="For --sample: seed of the random draws.")] = None,
+    style: Annotated[Format, typer.Option("--format", help="text, or json: one object per line.")] = Format.TEXT,
 ) -> None:
-    """Translate. Without TEXT or --input it reads standard input and writes as many lines."""
+    """Translate a sentence, a file or standard input.
+
+    Without TEXT and --input, it reads standard input. Each input line is one sentence and gives one line of output.
+
+    Search options default to the model's own settings.
+    """
     from vitrail.errors import DataError
     from vitrail.translator import change_settings, load
 
     if text is not None and input_file is not None:
-        raise DataError("both TEXT and --input are given", where="the command line", fix="give one of them")
+        raise DataError("TEXT and --input cannot be combined", where="the command line", fix="pass one of them")
     translator = load(model)
     given = {
         "beam_size": beam_size,
@@ -79,7 +90,7 @@ def _write(out: TextIO, translations: Iterable[Translation], style: Format, *, a
     for number, translation in enumerate(translations, start=1):
         if translation.unknown:
             words = ", ".join(f"'{word}'" for word in translation.unknown)
-            print(f"warning: line {number} is left empty: the model does not know {words}", file=sys.stderr)
+            print(f"warning: line {number} has no translation: the model does not know {words}", file=sys.stderr)
         if style is Format.JSON:
             print(json.dumps(translation.to_dict(), ensure_ascii=False), file=out, flush=True)
         elif alternatives and len(translation.alternatives) > 1:
@@ -90,12 +101,12 @@ def _write(out: TextIO, translations: Iterable[Translation], style: Format, *, a
 
 
 def _one_line(text: str) -> str:
-    """A translation keeps to its line, whatever the model put into it."""
+    """Keep a translation on one line, even if the model generates line breaks."""
     return text.replace("\r", " ").replace("\n", " ")
 
 
 def _lines(input_file: Path | None) -> tuple[Iterator[str], int]:
-    """The lines to translate, and how many of them may wait for each other: one by one for a person who types."""
+    """The lines to translate, and how many to translate at once: one by one if a person is typing."""
     from vitrail.data import read_sentences, sentences_from
     from vitrail.translator import CHUNK
 
@@ -111,7 +122,7 @@ def _writer(output_file: Path | None) -> Iterator[TextIO]:
     if output_file is None:
         yield sys.stdout
     elif output_file.exists() and not output_file.is_file():
-        # A folder says so now, not when the work is done; a device or a pipe is written to, not replaced.
+        # Opening a folder fails now, not after the work. A device or a pipe is written to, not replaced.
         with explained(output_file), output_file.open("w", encoding="utf-8") as out:
             yield out
     else:
@@ -121,7 +132,7 @@ def _writer(output_file: Path | None) -> Iterator[TextIO]:
 
 
 def _counted(translations: Iterator[Translation], *, show: bool) -> Iterator[Translation]:
-    """The same translations, with progress on standard error where the results go elsewhere."""
+    """Pass the translations on, with progress on standard error if `show`."""
     from vitrail.cli.progress import progressing
 
     if not show:

@@ -1,6 +1,19 @@
-"""Settings: typed sections, presets, TOML in and out."""
+"""Settings: typed sections, tables of what they may name, presets, TOML in and out."""
 
+from vitrail.config.checks import SettingError, setting_error
+from vitrail.config.kinds import (
+    ACTIVATIONS,
+    NORMS,
+    OPTIMIZERS,
+    TIES,
+    VOCABULARIES,
+    OptimizerKind,
+    TieKind,
+    VocabularyKind,
+)
+from vitrail.config.positions import POSITIONS, PositionKind
 from vitrail.config.presets import PRESETS
+from vitrail.config.schedules import SCHEDULES, ScheduleKind
 from vitrail.config.sections import (
     Config,
     CorpusConfig,
@@ -13,17 +26,31 @@ from vitrail.config.sections import (
 from vitrail.config.toml import FORMAT, dump_config, load_config, parse_config, read_toml
 
 __all__ = [
+    "ACTIVATIONS",
     "FORMAT",
+    "NORMS",
+    "OPTIMIZERS",
+    "POSITIONS",
     "PRESETS",
+    "SCHEDULES",
+    "TIES",
+    "VOCABULARIES",
     "Config",
     "CorpusConfig",
     "DataConfig",
     "DecodeConfig",
     "ModelConfig",
+    "OptimizerKind",
+    "PositionKind",
     "ProbeConfig",
+    "ScheduleKind",
+    "SettingError",
+    "TieKind",
     "TrainConfig",
+    "VocabularyKind",
     "dump_config",
     "load_config",
     "parse_config",
     "read_toml",
+    "setting_error",
 ]

@@ -1,4 +1,4 @@
-"""Model shapes by size. `base` and `big` are the paper's (table 3); what a preset does not name stays as in `base`."""
+"""Model shapes by size. `base` and `big` are the paper's (table 3). A preset takes the rest from `base`."""
 
 from __future__ import annotations
 

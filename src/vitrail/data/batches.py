@@ -1,7 +1,7 @@
-"""Batches without end: every epoch in another order, and any batch of any epoch found again without reading the others.
+"""An endless stream of batches. Each epoch has its own order, and any batch can be found without reading the others.
 
-An epoch's pairs are shuffled (four bytes each, all that is kept of them in memory), cut into pools, sorted by length
-within a pool, packed into batches, and the batches of a pool shuffled. All of it follows from the seed and the epoch.
+An epoch's pairs are shuffled (this keeps four bytes per pair in memory), cut into pools, sorted by length within a
+pool and packed into batches; then each pool's batches are shuffled. The seed and the epoch determine all of it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from vitrail.data.subword_dropout import Row, SubwordDropout
 from vitrail.errors import DataError
 from vitrail.text.special import EOS, PAD
 
-POOL = 1 << 17  # pairs that are sorted by length together: enough for little padding, few enough for little memory
+POOL = 1 << 17  # pairs sorted by length together: large enough for little padding, small enough for little memory
 _SHOWN_LINES = 5
 
 Numbers = NDArray[np.unsignedinteger]
 Rows = NDArray[np.int64]  # padded
-Found = tuple[Shard, NDArray[np.int64], NDArray[Any]]  # a shard, which rows of a batch come from it, and their records
+Found = tuple[Shard, NDArray[np.int64], NDArray[Any]]  # a shard, the batch rows that come from it, and their records
 
 
 @dataclass(frozen=True)
 class Position:
-    """A place between batches: so many epochs are done, and so many batches of the next."""
+    """A place between batches: how many epochs are done, and how many batches of the next one."""
 
     epoch: int = 0
     batch: int = 0
@@ -37,13 +37,13 @@ class Position:
 
 @dataclass(frozen=True)
 class Part:
-    """Which rows of every batch to give: each `count`-th, from `index` on. Sorted by length, parts are even."""
+    """A share of every batch: each `count`-th row from `index` on. Rows are sorted by length, so shares are even."""
 
     index: int = 0
     count: int = 1
 
     def of(self, numbers_B: Numbers) -> Numbers:
-        """The rows of a batch that belong to this part: none, where there are more parts than rows."""
+        """The rows of a batch that belong to this part; none if there are too few rows for all parts."""
         return numbers_B[self.index :: self.count]
 
 
@@ -62,12 +62,12 @@ class Batch:
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return len(self.target_BT)
 
     @property
     def target_tokens(self) -> int:
-        """How many target tokens there are, padding apart."""
+        """The number of target tokens, without padding."""
         return int(np.count_nonzero(self.target_BT != PAD))
 
     def origin(self) -> str:
@@ -80,7 +80,7 @@ class Batch:
 
 
 class BatchStream:
-    """The batches of shards. A shard of weight 2 is seen twice an epoch; of weight 0.5, a different half each epoch."""
+    """The batches of shards. An epoch uses a shard of weight 2 twice, and a random half of one of weight 0.5."""
 
     def __init__(
         self,
@@ -96,12 +96,12 @@ class BatchStream:
         self._shards, self._weights = tuple(shards), tuple(weights)
         self._batch_tokens, self._seed = batch_tokens, seed
         self._subword_dropout = subword_dropout
-        self._part = part  # the others are planned too, so that a position means the same, but not made
-        # Pairs are numbered through all shards; a shard's numbers start where the one's before it end.
+        self._part = part  # all rows are planned, so that positions agree, but only these are built
+        # Pairs are numbered across all shards; these are the numbers at which each shard starts.
         self._starts = np.cumsum([0, *(len(shard) for shard in shards)])
 
     def from_position(self, position: Position) -> Iterator[tuple[Position, Batch]]:
-        """The batches after `position`, without end; with each the position after it."""
+        """Endlessly, the batches after `position`, each with the position that follows it."""
         epoch, skip = position.epoch, position.batch
         while True:
             for index, last, numbers_B in self._epoch(epoch, skip):
@@ -110,12 +110,12 @@ class BatchStream:
             epoch, skip = epoch + 1, 0
 
     def batches_in_epoch(self, epoch: int) -> int:
-        """How many batches an epoch has."""
+        """The number of batches in an epoch."""
         order = self._order(epoch)
         return sum(len(self._plan(order, pool, epoch)) for pool in range(_pools(len(order))))
 
     def _epoch(self, epoch: int, skip: int) -> Iterator[tuple[int, bool, Numbers]]:
-        """The batches of an epoch as numbers of pairs, with their index and whether they are the last, `skip` apart."""
+        """The batches of an epoch after the first `skip`: index, whether it is the last, pair numbers."""
         order = self._order(epoch)
         index, last_pool = 0, _pools(len(order)) - 1
         for pool in range(last_pool + 1):
@@ -123,15 +123,15 @@ class BatchStream:
             for at in range(max(0, skip - index), len(batches)):
                 yield index + at, pool == last_pool and at == len(batches) - 1, batches[at]
             index += len(batches)
-        if skip > index:  # a place that somebody made up
+        if skip > index:  # a checkpoint may name any position
             raise DataError(
-                f"epoch {epoch} has {index:,} batches, and cannot go on after {skip:,}",
-                where="the place in the data",
-                fix="go on from another checkpoint",
+                f"epoch {epoch} has {index:,} batches and cannot be resumed after {skip:,}",
+                where="the position in the data",
+                fix="resume from another checkpoint",
             )
 
     def _order(self, epoch: int) -> Numbers:
-        """The pairs of an epoch, shuffled. Of the fraction of a weight a random part is taken."""
+        """The pairs of an epoch, shuffled. The fractional part of a weight takes a random share of its shard."""
         random = np.random.default_rng([self._seed, epoch])
         total = int(self._starts[-1])
         kind = np.uint32 if total < 1 << 32 else np.uint64
@@ -149,7 +149,7 @@ class BatchStream:
         return order
 
     def _plan(self, order: Numbers, pool: int, epoch: int) -> list[Numbers]:
-        """The batches of one pool, in the order they come."""
+        """The batches of one pool, in the order they are used."""
         pools = _pools(len(order))
         numbers = order[len(order) * pool // pools : len(order) * (pool + 1) // pools]
         source_N, target_N = self._lengths(numbers, epoch)
@@ -158,7 +158,7 @@ class BatchStream:
         return [batches[number] for number in shuffled]
 
     def _lengths(self, numbers: Numbers, epoch: int) -> NDArray[np.int64]:
-        """How long both sides of pairs are in an epoch. No tokens are read, but where words come in other pieces."""
+        """The lengths of both sides of pairs in an epoch. Only subword dropout, which changes them, reads tokens."""
         lengths_2N = np.empty((2, len(numbers)), dtype=np.int64)
         found = self._find(numbers)
         for _, chosen, records in found:
@@ -180,7 +180,7 @@ class BatchStream:
         return Batch(source_BS, target_BT, epoch, index, lines)
 
     def _varied(self, found: Sequence[Found], epoch: int) -> Iterator[tuple[int, Row, Row]]:
-        """With subword dropout, every pair's place and its rows, their words in this epoch's pieces."""
+        """With subword dropout, each pair's place in the batch and its rows, split into this epoch's subwords."""
         if self._subword_dropout is None:
             return
         for shard, chosen, records in found:
@@ -199,7 +199,7 @@ class BatchStream:
         return [(shard, chosen, shard.records(local)) for shard, chosen, local in self._by_shard(numbers)]
 
     def _by_shard(self, numbers: Numbers) -> Iterator[tuple[Shard, NDArray[np.int64], NDArray[np.int64]]]:
-        """For each shard that has some of the pairs: which of them, and their numbers in the shard."""
+        """For each shard that holds some of the pairs: their places in `numbers`, and their numbers in the shard."""
         shard_N = np.searchsorted(self._starts, numbers, side="right") - 1
         for number in np.unique(shard_N):
             self._shards[number].check_size()
@@ -208,7 +208,7 @@ class BatchStream:
 
 
 def _nothing(epoch: int, index: int) -> Batch:
-    """A batch to go through without learning anything: an empty sentence, whose translation is all padding."""
+    """A batch that teaches nothing: an empty sentence whose translation is all padding."""
     return Batch(np.array([[EOS]], dtype=np.int64), np.array([[PAD]], dtype=np.int64), epoch, index, ())
 
 
@@ -217,7 +217,7 @@ def _pools(pairs: int) -> int:
 
 
 def _plain(found: Sequence[Found], rows: int) -> tuple[Rows, Rows]:
-    """The rows of a batch as they stand in their shards."""
+    """The rows of a batch as their shards store them."""
     source_BS = np.full((rows, max(int(records["source"].max()) for _, _, records in found)), PAD, dtype=np.int64)
     target_BT = np.full((rows, max(int(records["target"].max()) for _, _, records in found)), PAD, dtype=np.int64)
     for shard, chosen, records in found:
@@ -237,7 +237,7 @@ def _rectangle(rows: Sequence[Row]) -> Rows:
 
 
 def _padded(tokens: NDArray[np.uint16], start_B: NDArray[np.int64], length_B: Numbers, width: int) -> NDArray[np.int64]:
-    """Rows of `tokens`, each from its start, as a rectangle."""
+    """Rows of `tokens`, each from its start, padded to `width`."""
     column_1W = np.arange(width)[None, :]
     is_token_BW = column_1W < length_B[:, None]
     padded_BW = np.full(is_token_BW.shape, PAD, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Corpora: pairs of sentences out of two files, a TSV or JSON-lines file, or the phrasebook in the box."""
+"""Corpora: sentence pairs from two files, a TSV or JSON-lines file, or the built-in phrasebook."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ _TSV, _JSON_LINES = (".tsv", ".tab"), (".jsonl", ".ndjson", ".json")
 
 
 class Pair(NamedTuple):
-    """A source and its translation as a corpus has them; None where the line is not UTF-8."""
+    """A source and its translation as read from a corpus; a side is None if it is not valid UTF-8."""
 
     line: int  # counted from 1
     source: str | None
     target: str | None
-    to: str | None  # the target's language, where the corpus names it
+    to: str | None  # the target language, if the corpus names it
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs that can be read from the beginning as often as needed, and the names to speak of them."""
+    """Sentence pairs that can be read from the start any number of times, with names for messages."""
 
     config: CorpusConfig
     seed: int = 0  # of the phrasebook
-    held_out: bool = False  # of the phrasebook: the part that is kept for validation
+    held_out: bool = False  # of the phrasebook: the part held out for validation
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The name used in messages."""
         return self.config.builtin or self.config.pairs or self.config.source or ""
 
     def where(self, line: int) -> str:
-        """A place in it, for an error message."""
+        """A line of the corpus, for an error message."""
         names = f"{self.config.source}, {self.config.target}" if self.config.source else self.name
         return f"{names}, line {line}"
 
     def files(self) -> tuple[Path, ...]:
-        """The files it is read from."""
+        """The files to read."""
         return tuple(Path(name) for name in (self.config.source, self.config.target, self.config.pairs) if name)
 
     def columns(self) -> tuple[tuple[Path, str], tuple[Path, str]]:
-        """The file and the field of its sources, and of its targets. Several corpora may share one."""
+        """File and field of the sources, and of the targets. Several corpora may share one."""
         config = self.config
         if config.source is not None and config.target is not None:
             return (Path(config.source).resolve(), ""), (Path(config.target).resolve(), "")
-        file = Path(self.name).resolve()  # the phrasebook has none, but a name, too
+        file = Path(self.name).resolve()  # the phrasebook has no file, but its name serves as well
         source, target = ("1", "2") if bare_suffix(file) in _TSV else ("source", "target")
         return (file, config.source_field or source), (file, config.target_field or target)
 
     def stamps(self) -> list[list[str | int]]:
-        """What tells this corpus, as it is now, from another: a prepared folder with the same stamps is up to date."""
+        """What identifies the corpus as it is now: a prepared folder with the same stamps is up to date."""
         if self.config.builtin == "phrasebook":
             from vitrail.data import phrasebook
 
@@ -74,13 +74,13 @@ class Corpus:
         return [_stamp(file) for file in self.files()]
 
     def targets(self) -> tuple[str, ...]:
-        """The languages it translates into, where they are named."""
+        """The target languages, if they are named."""
         if self.config.builtin == "phrasebook":
             return ("en", "fr")
         return (self.config.target_language,) if self.config.target_language else ()
 
     def pairs(self) -> Iterator[Pair]:
-        """The pairs, from the first line to the last; there must be one."""
+        """All pairs in order; there must be at least one."""
         if self.config.builtin == "phrasebook":
             yield from self._phrasebook
             return
@@ -101,14 +101,14 @@ class Corpus:
         if bare_suffix(path) in _JSON_LINES:
             return _json_lines(path, config)
         raise DataError(
-            "its name does not say whether this is TSV or JSON lines",
+            "the file name does not tell whether this is TSV or JSON lines",
             where=str(path),
-            fix="let it end in .tsv or .jsonl (.gz or .xz may follow), or give two files as source and target",
+            fix="rename it to end in .tsv or .jsonl (.gz or .xz may follow), or give two files as source and target",
         )
 
     @cached_property
     def _phrasebook(self) -> tuple[Pair, ...]:
-        """Kept, for its size does not grow with anything, and generating it takes longer than reading a file."""
+        """Kept in memory: its size is fixed, and generating it takes longer than reading a file."""
         from vitrail.data import phrasebook
 
         examples = (
@@ -126,16 +126,16 @@ def _stamp(file: Path) -> list[str | int]:
     try:
         found = file.stat()
     except OSError:
-        return [str(file.absolute()), "missing"]  # reading it will say what is wrong
+        return [str(file.absolute()), "missing"]  # reading it will raise the error
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise DataError(
-            "this is a pipe or a device, but a corpus is read twice", where=str(file), fix="write it to a file first"
+            "a corpus is read twice, but this is a pipe or a device", where=str(file), fix="write it to a file first"
         )
     return [str(file.absolute()), found.st_size, found.st_mtime_ns]
 
 
 def _two_files(source: Path, target: Path, to: str | None) -> Iterator[Pair]:
-    end = "the end of the file"  # told from a line that says so by being this very object
+    end = "the end of the file"  # compared by identity: a line may have the same text
     for number, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target), fillvalue=end), 1):
         if left is end or right is end:
             raise misaligned(source, target)
@@ -145,13 +145,13 @@ def _two_files(source: Path, target: Path, to: str | None) -> Iterator[Pair]:
 def _tsv(path: Path, config: CorpusConfig) -> Iterator[Pair]:
     source, target = _column(config.source_field or "1", path), _column(config.target_field or "2", path)
     for number, line in enumerate(read_lines(path), 1):
-        if not line:  # broken, or an empty line, which is an empty pair
+        if not line:  # invalid UTF-8, or an empty line, which is an empty pair
             yield Pair(number, line, line, config.target_language)
             continue
         fields = line.split("\t")
         if len(fields) <= max(source, target):
             raise DataError(
-                f"there is no column {max(source, target) + 1}: the line has {len(fields)}, separated by tabs",
+                f"there is no column {max(source, target) + 1}: the line has {len(fields)} tab-separated columns",
                 where=f"{path}, line {number}",
                 fix="correct the line, or set source_field and target_field to the columns to read, counted from 1",
             )
@@ -160,7 +160,7 @@ def _tsv(path: Path, config: CorpusConfig) -> Iterator[Pair]:
 
 def _column(field: str, path: Path) -> int:
     if not field.isascii() or not field.isdigit() or int(field) == 0:
-        raise DataError(f"'{field}' is not the number of a column", where=str(path), fix="count columns from 1")
+        raise DataError(f"'{field}' is not a column number", where=str(path), fix="count columns from 1")
     return int(field) - 1
 
 
@@ -175,23 +175,23 @@ def _json_lines(path: Path, config: CorpusConfig) -> Iterator[Pair]:
             table = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise DataError(
-                f"this line is not JSON: {error}", where=where, fix="write one JSON object on each line"
+                f"this line is not JSON: {error}", where=where, fix="write one JSON object per line"
             ) from None
         yield Pair(number, _field(table, source, where), _field(table, target, where), config.target_language)
 
 
 def _field(table: Any, name: str, where: str) -> str | None:
-    """The text under a key; dots lead inside. None for text that escapes half a character."""
+    """The text under a key; dots reach into nested objects. None if the text escapes half a surrogate pair."""
     value: Any = table
     for part in [name] if isinstance(table, dict) and name in table else name.split("."):
         if not isinstance(value, dict) or part not in value:
             known = list(map(str, value)) if isinstance(value, dict) else []
             fix = did_you_mean(part, known) or "set source_field and target_field to the fields to read"
-            there = f"the fields there are: {', '.join(known)}" if known else f"there is no object but {value!r:.40}"
+            there = f"the fields are: {', '.join(known)}" if known else f"this is not an object: {value!r:.40}"
             raise DataError(f"there is no field '{name}'; {there}", where=where, fix=fix)
         value = value[part]
     if not isinstance(value, str):
-        raise DataError(f"the field '{name}' is not text: {value!r:.40}", where=where, fix="it should be a string")
+        raise DataError(f"the field '{name}' is not text: {value!r:.40}", where=where, fix="make it a string")
     return value if value.isascii() or _is_unicode(value) else None
 
 

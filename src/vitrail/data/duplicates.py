@@ -1,4 +1,4 @@
-"""Pairs that were there before, found with flat memory: hashes are sorted into files, and each file alone fits."""
+"""Find duplicate pairs in little memory: hashes are partitioned into files, and one file at a time is loaded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = 1 << 16
 
 
 class DuplicateFinder:
-    """Gathers the hashes of pairs. At 64 bits, two of five million pairs collide by chance in one of 10⁶ corpora."""
+    """Collects pair hashes. With 64 bits, about one in 10⁶ corpora of five million pairs has a chance collision."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -27,20 +27,20 @@ class DuplicateFinder:
         self._numbers = array("Q")
 
     def add(self, number: int, text: str) -> None:
-        """Note a pair; numbers must rise."""
+        """Record a pair; numbers must increase."""
         self._hashes += blake2b(text.encode("utf-8"), digest_size=8).digest()
         self._numbers.append(number)
         if len(self._numbers) == _BLOCK:
             self._write()
 
     def find(self, total: int) -> NDArray[np.bool_]:
-        """For each number below `total`, whether an earlier pair had the same text."""
+        """For each number below `total`, whether an earlier pair has the same text."""
         self._write()
         seen_before = np.zeros(total, dtype=np.bool_)
         for file in self._files:
             file.seek(0)
             records = np.frombuffer(file.read(), dtype=_RECORD)
-            order = np.argsort(records["hash"], kind="stable")  # stable: of equal hashes the earliest comes first
+            order = np.argsort(records["hash"], kind="stable")  # stable: the earliest of equal hashes comes first
             hashes, numbers = records["hash"][order], records["number"][order]
             seen_before[numbers[1:][hashes[1:] == hashes[:-1]]] = True
         return seen_before

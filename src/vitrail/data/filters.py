@@ -1,4 +1,4 @@
-"""What is left out of a corpus, why, and the report about it."""
+"""Which pairs of a corpus are skipped, why, and the report on it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from vitrail.data.corpora import Corpus, Pair
 from vitrail.documents import Count, Document
 from vitrail.errors import DataError
 
-FIRST_LINES = 5  # how many line numbers are remembered for each reason
-RATIO_FROM = 10  # below this many tokens a proportion says little: "oui" may well be "yes, of course"
+FIRST_LINES = 5  # how many line numbers to remember for each reason
+RATIO_FROM = 10  # tokens on the longer side; below, any ratio passes: "oui" may well be "yes, of course"
 
-# C0 and C1 control characters. A tab is a blank; line ends cannot be inside a line, but for a lone carriage return.
+# C0 and C1 control characters except tab, which counts as white space.
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
 class Reason(StrEnum):
-    """Why a pair is left out."""
+    """Why a pair is skipped."""
 
     BROKEN = "broken UTF-8"
     EMPTY = "empty"
@@ -36,7 +36,7 @@ class Reason(StrEnum):
 
 
 def reason_in_text(pair: Pair, config: DataConfig) -> Reason | None:
-    """Why a pair's text cannot be used; None where it can."""
+    """Why a pair's text cannot be used; None if it can."""
     if pair.source is None or pair.target is None:
         return Reason.BROKEN
     source, target = pair.source.strip(), pair.target.strip()
@@ -50,11 +50,11 @@ def reason_in_text(pair: Pair, config: DataConfig) -> Reason | None:
 
 
 def reason_in_lengths(source: int, target: int, config: DataConfig) -> Reason | None:
-    """Why a pair of so many tokens, specials apart, cannot be used; None where it can."""
+    """Why a pair with these token counts (without specials) cannot be used; None if it can."""
     shorter, longer = sorted((source, target))
     if longer > config.max_length:
         return Reason.LONG
-    if shorter == 0:  # text of which nothing is left, a zero-width space alone
+    if shorter == 0:  # text without tokens, such as a lone zero-width space
         return Reason.EMPTY
     if longer >= RATIO_FROM and longer > config.max_ratio * shorter:
         return Reason.RATIO
@@ -63,11 +63,11 @@ def reason_in_lengths(source: int, target: int, config: DataConfig) -> Reason | 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The pairs that were left out for one reason."""
+    """The pairs skipped for one reason."""
 
     reason: Reason
     count: int
-    first: tuple[tuple[str, int], ...]  # the corpus and line of the first few
+    first: tuple[tuple[str, int], ...]  # corpus and line of the first few
 
 
 class LeftOutEntry(Document):
@@ -89,7 +89,7 @@ class ReportEntry(Document):
 
 @dataclass(frozen=True)
 class FilterReport:
-    """How many pairs were read and kept, what became of the others, and what else should be known."""
+    """How many pairs were read and kept, why the others were skipped, and further notes."""
 
     read: int
     kept: int
@@ -97,9 +97,9 @@ class FilterReport:
     notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """A few lines for a person."""
+        """The report as lines of text."""
         gone = self.read - self.kept
-        head = f"{self.read:,} pairs read, {self.kept:,} kept" + (f", {gone:,} left out:" if gone else "")
+        head = f"{self.read:,} pairs read, {self.kept:,} kept" + (f", {gone:,} skipped:" if gone else "")
         return [head, *(f"  {_described(entry)}" for entry in self.left_out), *self.notes]
 
     def __str__(self) -> str:
@@ -119,19 +119,19 @@ class FilterReport:
 
 @dataclass
 class Tally:
-    """Counts what is left out. With `strict`, the first pair to be left out is an error."""
+    """Counts skipped pairs. With `strict`, the first one is an error."""
 
     strict: bool
     counts: dict[Reason, int] = field(default_factory=dict)
     first: dict[Reason, list[tuple[str, int]]] = field(default_factory=dict)
 
     def leave_out(self, reason: Reason, corpus: Corpus, line: int) -> None:
-        """Note one pair that is left out."""
+        """Record one skipped pair."""
         if self.strict and reason is not Reason.HELD_OUT:
             raise DataError(
-                f"a pair is not fit for training: {reason}",
+                f"this pair cannot be used for training: {reason}",
                 where=corpus.where(line),
-                fix="correct the corpus, or set strict = false to leave such pairs out",
+                fix="correct the corpus, or set strict = false to skip such pairs",
             )
         self.counts[reason] = self.counts.get(reason, 0) + 1
         examples = self.first.setdefault(reason, [])
@@ -139,21 +139,21 @@ class Tally:
             examples.append((corpus.name, line))
 
     def total(self) -> int:
-        """How many pairs were left out."""
+        """The number of skipped pairs."""
         return sum(self.counts.values())
 
     def report(self, read: int, notes: Iterable[str]) -> FilterReport:
-        """What there is to say in the end."""
+        """The final report."""
         left_out = (LeftOut(reason, count, tuple(self.first[reason])) for reason, count in self.counts.items())
         by_count = tuple(sorted(left_out, key=lambda entry: (-entry.count, entry.reason)))
         return FilterReport(read, read - self.total(), by_count, tuple(notes))
 
 
 def nothing_left(corpus: Corpus, tally: Tally) -> DataError:
-    """The error for a corpus of which every pair was left out."""
+    """The error for a corpus with no usable pair."""
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in tally.counts.items())
     return DataError(
-        f"nothing is left of this corpus: {reasons}", where=corpus.name, fix="check that these are the right files"
+        f"no pair of this corpus can be used: {reasons}", where=corpus.name, fix="check that these are the right files"
     )
 
 

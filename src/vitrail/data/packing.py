@@ -1,4 +1,4 @@
-"""Pairs of similar length into batches of a bounded number of tokens."""
+"""Group pairs of similar length into batches of a bounded number of tokens."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Lengths = NDArray[np.int64]
 
 
 def pack(source_N: Lengths, target_N: Lengths, batch_tokens: int) -> list[NDArray[np.int64]]:
-    """Batches, as numbers of pairs, in which neither side has more than `batch_tokens` tokens, padding included.
+    """Batches of pair indices. Neither side of a batch exceeds `batch_tokens` tokens, padding included.
 
-    A pair that is longer than that makes a batch of its own.
+    A pair longer than that gets a batch of its own.
     """
     order_N = similar_first(source_N, target_N)
     longest_N = np.maximum(source_N, target_N)[order_N]
@@ -21,19 +21,19 @@ def pack(source_N: Lengths, target_N: Lengths, batch_tokens: int) -> list[NDArra
 
 
 def similar_first(source_N: Lengths, target_N: Lengths) -> NDArray[np.int64]:
-    """The order in which neighbours are alike on both sides: by target length, and within it by source length.
+    """An order that puts pairs of similar lengths side by side: by target length, then by source length.
 
-    Sources go up in one target length and down in the next, so that there is no jump between the two.
+    Source lengths rise within one target length and fall within the next, so that they never jump between the two.
     """
     back_and_forth_N = np.where(target_N % 2 == 0, source_N, -source_N)
     return np.lexsort((back_and_forth_N, target_N))
 
 
 def _cuts(longest_N: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
-    """The batches as slices, each as long as the budget allows."""
+    """The batches as slices, each as large as the budget allows."""
     start = 0
     while start < len(longest_N):
-        # No more rows than this can fit, so that no more have to be looked at.
+        # At most this many rows can fit: no need to look further.
         most = max(1, batch_tokens // int(longest_N[start]))
         width = np.maximum.accumulate(longest_N[start : start + most])
         fitting = int(np.count_nonzero(width * np.arange(1, len(width) + 1) <= batch_tokens))

@@ -1,4 +1,4 @@
-"""From corpora to a prepared folder, in two passes over the text: survey it, learn the vocabulary, write the ids."""
+"""Turn corpora into a prepared folder in two passes: survey the text and learn the vocabulary, then write the ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from vitrail import __version__
-from vitrail.config import CorpusConfig, DataConfig
+from vitrail.config import VOCABULARIES, CorpusConfig, DataConfig
 from vitrail.data.corpora import Corpus, Pair
 from vitrail.data.filters import Reason, Tally, nothing_left, reason_in_lengths, reason_in_text
 from vitrail.data.prepared import (
@@ -37,7 +37,7 @@ _BLOCK = 4096  # pairs encoded and written at a time
 
 
 def prepare(config: DataConfig, out: Path, *, seed: int, report: Report | None = None) -> Prepared:
-    """Read, filter and encode the corpora into the folder `out`. A folder made of the same is used as it is."""
+    """Read, filter and encode the corpora into the folder `out`. A folder made from the same inputs is reused."""
     work = _Work.of(config, seed, report or _silent)
     fingerprint, inputs = work.fingerprint(), work.inputs()
     ready = _ready(out, fingerprint)
@@ -50,7 +50,7 @@ def prepare(config: DataConfig, out: Path, *, seed: int, report: Report | None =
 
 @dataclass(frozen=True)
 class _Work:
-    """What is to be prepared, and how."""
+    """What to prepare, and how."""
 
     config: DataConfig
     corpora: list[Corpus]
@@ -69,7 +69,7 @@ class _Work:
         return cls(config, corpora, validation, _languages(corpora, validation), seed, report)
 
     def fingerprint(self) -> str:
-        """What a prepared folder depends on: settings, files, and the program that read them."""
+        """A hash of everything a prepared folder depends on: settings, files, and the version of this program."""
         made_of = {
             "format": FORMAT,
             "version": __version__,
@@ -80,14 +80,14 @@ class _Work:
         return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode("utf-8")).hexdigest()
 
     def inputs(self) -> dict[str, list[int]]:
-        """The files that are read, as they are named and as they are now."""
+        """The input files by name, with their current size and date."""
         files = {file for corpus in (*self.corpora, *self.validation) for file in corpus.files()}
         known = {str(file): size_and_date(file) for file in sorted(files)}
         return {name: found for name, found in known.items() if found is not None}
 
     def fill(self, folder: Path) -> dict[str, Any]:
-        """Write everything but the manifest, and give what it has to say."""
-        # Validation first, for it is small: what is wrong with it shows before the work.
+        """Write everything but the manifest; return the manifest's contents."""
+        # Validation first: it is small, and errors in it show up before the long work.
         sets, notes = validation_sets(self.validation, self.languages)
         found = survey(
             self.corpora,
@@ -108,8 +108,8 @@ class _Work:
         kept_sets = write_validation(folder / VALIDATION, sets)
         for file in [folder / VALIDATION, *sorted((folder / TOKENIZER).iterdir())]:
             files[file.relative_to(folder).as_posix()] = describe_file(file)
-        told = encoder.tally.report(found.pairs, [*_smaller(tokenizers, self.config), *notes])
-        return {"shards": shards, "validation": kept_sets, "report": told.to_json(), "files": files}
+        report = encoder.tally.report(found.pairs, [*_notes_on_size(tokenizers, self.config), *notes])
+        return {"shards": shards, "validation": kept_sets, "report": report.to_json(), "files": files}
 
     def _learn(self, sample: list[tuple[str, str]]) -> Tokenizers:
         self.report("learning the vocabulary", 0, None)
@@ -125,7 +125,7 @@ class _Work:
 
 @dataclass
 class _Encoder:
-    """The second pass: what is fit for training becomes ids on disk."""
+    """The second pass: usable pairs become ids on disk."""
 
     config: DataConfig
     tokenizers: Tokenizers
@@ -135,14 +135,14 @@ class _Encoder:
     done: int = 0
 
     def write_shard(self, corpus: Corpus, folder: Path, name: str, files: dict[str, Any]) -> dict[str, Any]:
-        """Write one corpus, add its files to `files`, and give its entry in the manifest."""
+        """Write one corpus, add its files to `files`, and return its manifest entry."""
         vocabulary = max(self.tokenizers.source.size, self.tokenizers.target.size)
         pairs = corpus.pairs()
         with ShardWriter(folder, name, vocabulary) as writer:
             while block := list(islice(pairs, _BLOCK)):
                 seen_before = self.found.seen_before[self.done : self.done + len(block)]
                 if len(seen_before) < len(block):
-                    raise DataError("the corpus grew while it was read", where=corpus.name, fix="start again")
+                    raise DataError("the corpus grew while it was being read", where=corpus.name, fix="start again")
                 fit = [pair for pair, again in zip(block, seen_before, strict=True) if self._fits(pair, again, corpus)]
                 self._write(fit, corpus, writer)
                 self.done += len(block)
@@ -165,7 +165,7 @@ class _Encoder:
         return reason is None
 
     def fit_to_hold_out(self) -> list[tuple[Corpus, list[Pair]]]:
-        """The pairs that were held out, but for those whose lengths would have kept them out of the training."""
+        """The held-out pairs, without those that the length filters would have skipped in training."""
         fit = []
         for corpus, pairs in self.found.held_out:
             reasons = [reason for *_, reason in self._encode(pairs)]
@@ -182,22 +182,22 @@ class _Encoder:
         writer.write([source for source, _, _ in kept], [target for _, target, _ in kept], [line for *_, line in kept])
 
     def _encode(self, pairs: list[Pair]) -> Iterator[tuple[list[int], list[int], Reason | None]]:
-        """The rows of each pair, and why it is too long or odd, where it is."""
+        """The rows of each pair, and the reason if its lengths rule it out."""
         languages = self.tokenizers.languages
         to = [pair.to if languages else None for pair in pairs]
         sources = self.tokenizers.encode_sources([pair.source or "" for pair in pairs], to)
         targets = self.tokenizers.encode_targets([pair.target or "" for pair in pairs])
-        specials = 2 if languages else 1  # of a source row; a target row has <eos> only
+        specials = 2 if languages else 1  # in a source row; a target row has only <eos>
         for source, target in zip(sources, targets, strict=True):
             yield source, target, reason_in_lengths(len(source) - specials, len(target) - 1, self.config)
 
 
 def _silent(what: str, done: int, total: int | None) -> None:
-    """Say nothing."""
+    """Report nothing."""
 
 
 def _validation_corpora(config: DataConfig, seed: int) -> list[Corpus]:
-    """The validation data that is named; the held-out part of the phrasebook where it alone is learnt from."""
+    """The named validation data. Without any, training on the phrasebook alone validates on its held-out part."""
     named = [Corpus(corpus, seed, held_out=True) for corpus in config.validation_corpora()]
     if not named and {corpus.builtin for corpus in config.training_corpora()} == {"phrasebook"}:
         return [Corpus(CorpusConfig(builtin="phrasebook"), seed, held_out=True)]
@@ -205,13 +205,13 @@ def _validation_corpora(config: DataConfig, seed: int) -> list[Corpus]:
 
 
 def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple[str, ...]:
-    """The target languages to choose from. Where there is only one, nobody has to choose, and there are none."""
+    """The target languages to choose from; empty if there is only one, since there is nothing to choose."""
     languages = tuple(dict.fromkeys(language for corpus in corpora for language in corpus.targets()))
     for corpus in validation:
         for language in corpus.targets():
             if languages and language not in languages:
                 raise DataError(
-                    f"this validation corpus translates into '{language}', which no training corpus does",
+                    f"this validation corpus translates into '{language}', but no training corpus does",
                     where=corpus.name,
                     fix=f"choose one of: {', '.join(languages)}",
                 )
@@ -220,36 +220,36 @@ def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple
     for corpus in (*corpora, *validation):
         if not corpus.targets():
             raise DataError(
-                f"this corpus does not say into which language it translates: {', '.join(languages)}?",
+                f"this corpus does not name its target language: {', '.join(languages)}?",
                 where=corpus.name,
-                fix="give its source_language and target_language",
+                fix="set its source_language and target_language",
             )
     return languages
 
 
-def _smaller(tokenizers: Tokenizers, config: DataConfig) -> list[str]:
-    """A word about subword vocabularies that the corpus could not fill."""
-    if config.vocabulary == "word":
+def _notes_on_size(tokenizers: Tokenizers, config: DataConfig) -> list[str]:
+    """A note for each subword vocabulary that is smaller than requested."""
+    if VOCABULARIES[config.vocabulary].whole_words:
         return []
     sides = {"vocabulary": tokenizers.source}
     if not tokenizers.joint:
         sides = {"source vocabulary": tokenizers.source, "target vocabulary": tokenizers.target}
     return [
-        f"the {side} has {tokenizer.size:,} entries, not {config.vocabulary_size:,}: the corpus has no more"
+        f"the {side} has {tokenizer.size:,} entries, not {config.vocabulary_size:,}: the corpus does not yield more"
         for side, tokenizer in sides.items()
         if tokenizer.size < config.vocabulary_size
     ]
 
 
 def _ready(out: Path, fingerprint: str) -> Prepared | None:
-    """What an earlier run left at `out`, if it is whole and made of the same. A place with other things is refused."""
+    """The prepared data at `out`, if it is complete and up to date. A folder that holds anything else is refused."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
     try:
         same = read_manifest(out).fingerprint == fingerprint
     except FolderError as error:  # not prepared data, so not ours to replace
-        raise FolderError(error.what, where=error.where, fix="choose another place, or remove this one") from error
+        raise FolderError(error.what, where=error.where, fix="choose another folder, or remove this one") from error
     try:
         return Prepared.open(out) if same else None
     except FolderError:
-        return None  # incomplete or damaged: made again
+        return None  # incomplete or damaged: prepare it again

@@ -1,4 +1,4 @@
-"""The lines of a text file, plain, .gz or .xz, one after the other."""
+"""Read the lines of a text file: plain, .gz or .xz."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUFFER = 1 << 18
 
 
 def read_lines(path: Path) -> Iterator[str | None]:
-    """The lines without their ends, cut at line feeds only; None for a line that is not UTF-8."""
+    """The lines without their endings, split at line feeds only; None for a line that is not UTF-8."""
     with _open(path) as stream:
         try:
             for number, line in enumerate(stream):
@@ -33,12 +33,12 @@ def read_lines(path: Path) -> Iterator[str | None]:
 
 
 def bare_suffix(path: Path) -> str:
-    """The ending that says what is in a file, whatever it is compressed with: ".tsv" for pairs.tsv.gz."""
+    """The file extension without compression: ".tsv" for pairs.tsv.gz."""
     return (path.with_suffix("") if path.suffix.lower() in (".gz", ".xz") else path).suffix.lower()
 
 
 def decode_line(line: bytes) -> str | None:
-    """A line of bytes as text, without its end; None where it is not UTF-8."""
+    """A line of bytes as text, without its ending; None if it is not UTF-8."""
     try:
         return line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError:
@@ -46,30 +46,30 @@ def decode_line(line: bytes) -> str | None:
 
 
 def after_mark(line: bytes, name: str) -> bytes:
-    """The first line without the mark that some editors put before it."""
+    """The first line without a byte order mark."""
     if line.startswith(_UTF16_MARKS):
         raise DataError("this is UTF-16, not UTF-8", where=name, fix="save it as UTF-8")
     return line.removeprefix(_UTF8_MARK)
 
 
 def _open(path: Path) -> io.BufferedReader:
-    """The bytes of a file, uncompressed. What it begins with decides, not what it is called."""
+    """Open a file, decompressing it if needed. Its first bytes decide, not its name."""
     try:
         file: io.BufferedReader = io.BufferedReader(path.open("rb", buffering=0), _BUFFER)
         head = file.peek(8)
     except FileNotFoundError:
         raise DataError("there is no such file", where=str(path), fix="check the path") from None
     except IsADirectoryError:
-        raise DataError("this is a folder, not a file", where=str(path), fix="give a file in it") from None
+        raise DataError("this is a folder, not a file", where=str(path), fix="give a file inside it") from None
     except OSError as error:
         raise DataError(f"cannot read it: {error.strerror}", where=str(path), fix="check its permissions") from None
     for ending, magic in ((".gz", _GZIP), (".xz", _XZ)):
         if path.suffix.lower() == ending and head and not head.startswith(magic):
             file.close()
             raise DataError(
-                f"it is called {ending}, but is not compressed that way",
+                f"the name ends in {ending}, but the file is not compressed that way",
                 where=str(path),
-                fix=f"compress it, or call it something else than {ending}",
+                fix=f"compress it, or rename it without {ending}",
             )
     if head.startswith(_GZIP):
         return _Unpacked(gzip.GzipFile(fileobj=file), file)
@@ -79,7 +79,7 @@ def _open(path: Path) -> io.BufferedReader:
 
 
 class _Unpacked(io.BufferedReader):
-    """A decompressor read in large pieces, which closes the file below it too."""
+    """A buffered decompressor that also closes the underlying file."""
 
     def __init__(self, unpacked: gzip.GzipFile | lzma.LZMAFile, file: io.BufferedReader) -> None:
         super().__init__(cast(io.RawIOBase, unpacked), _BUFFER)

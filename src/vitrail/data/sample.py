@@ -1,4 +1,4 @@
-"""A fair sample of a stream of unknown length, of bounded size, the same for the same seed."""
+"""A uniform sample of fixed size from a stream of unknown length; the seed determines it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ T = TypeVar("T")
 
 
 class Reservoir(Generic[T]):
-    """Li's algorithm L (1994): after the reservoir is full it jumps straight to the next item that it keeps."""
+    """Li's algorithm L (1994): once the reservoir is full, it skips straight to the next item to keep."""
 
     def __init__(self, size: int, seed: int) -> None:
         self.items: list[T] = []
         self._size = size
         self._random = random.Random(seed)
         self._seen = 0
-        self._next = size  # the number of the next item to keep, once full
+        self._next = size  # index of the next item to keep, once full
         self._largest = 1.0
         self._jump()
 
     def offer(self, item: T) -> None:
-        """See one more item; it may be kept."""
+        """Offer one more item; it may be kept."""
         if self._seen < self._size:
             self.items.append(item)
         elif self._seen == self._next:

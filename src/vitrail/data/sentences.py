@@ -1,4 +1,4 @@
-"""Sentences to translate or to score, a line each: every line counts, so one that cannot be read is an error."""
+"""Sentences to translate or score, one per line. Every line counts, so an unreadable one is an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_sentences(path: Path) -> Iterator[str]:
 
 
 def read_aligned(source: Path, target: Path) -> tuple[list[str], list[str]]:
-    """The lines of two files that go line by line."""
+    """The lines of two parallel files."""
     sources, targets = list(read_sentences(source)), list(read_sentences(target))
     if len(sources) != len(targets):
         raise misaligned(source, target)
@@ -29,7 +29,7 @@ def read_aligned(source: Path, target: Path) -> tuple[list[str], list[str]]:
 def read_pairs(
     path: Path, *, source_field: str | None = None, target_field: str | None = None
 ) -> tuple[list[str], list[str]]:
-    """The two sides of a file of pairs, TSV or JSON lines; fields as in a recipe's corpus."""
+    """Both sides of a TSV or JSON-lines file of pairs; fields as in a recipe's corpus."""
     corpus = Corpus(CorpusConfig(pairs=str(path), source_field=source_field, target_field=target_field))
     sides: tuple[list[str], list[str]] = ([], [])
     for pair in corpus.pairs():
@@ -45,7 +45,7 @@ def read_pairs(
 
 
 def sentences_from(stream: BinaryIO, name: str) -> Iterator[str]:
-    """The lines of a stream, standard input for one."""
+    """The lines of a stream, such as standard input."""
     lines = (after_mark(line, name) if number == 0 else line for number, line in enumerate(stream))
     return _readable((decode_line(line) for line in lines), name)
 

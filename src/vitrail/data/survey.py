@@ -1,4 +1,4 @@
-"""The first pass over the corpora: every file is read to its end before anything is made of it, and little is kept."""
+"""The first pass over the corpora: read every file to its end before the real work, and keep little of it."""
 
 from __future__ import annotations
 
@@ -19,36 +19,37 @@ from vitrail.data.filters import Tally, nothing_left, reason_in_text
 from vitrail.data.sample import Reservoir
 from vitrail.text import tidy
 
-Report = Callable[[str, int, int | None], None]  # what is being done, how much of it, of how much
+Report = Callable[[str, int, int | None], None]  # activity, amount done, total
 
-VOCABULARY_PAIRS = 500_000  # the most that a vocabulary is learnt from; a larger corpus is sampled
-ONE_IN = 10  # as many pairs of a corpus are held out at most, however many are asked for
+VOCABULARY_PAIRS = 500_000  # the most to learn a vocabulary from; larger corpora are sampled
+ONE_IN = 10  # hold out at most one in this many pairs of a corpus, whatever hold_out says
 _REPORT_EVERY = 4096
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What the first pass found: how many pairs there are, text to learn a vocabulary from, and repeated pairs."""
+    """What the first pass found: the number of pairs, text to learn a vocabulary from, duplicates, held-out pairs."""
 
     pairs: int
     sample: list[tuple[str, str]]
-    seen_before: NDArray[np.bool_]  # for each pair, in order, whether the same one came earlier
+    seen_before: NDArray[np.bool_]  # for each pair, in order, whether it is a duplicate
     held_out: list[tuple[Corpus, list[Pair]]]  # pairs to validate on, in any order
-    held_back: frozenset[str]  # every sentence of theirs: a pair with one of them, on either side, is not trained on
+    held_back: frozenset[str]  # all their sentences: pairs with one of these on either side are not trained on
 
 
 def survey(
     corpora: Sequence[Corpus], config: DataConfig, *, hold_out: int, scratch: Path, seed: int, report: Report
 ) -> Survey:
-    """Read everything, and once more where pairs are to be held out. `scratch` is a place for temporary files."""
+    """Read all corpora, and a second time if pairs are to be held out. `scratch` is a folder for temporary files."""
     reservoir: Reservoir[tuple[str, str]] = Reservoir(VOCABULARY_PAIRS, seed)
-    choices: list[tuple[Corpus, Reservoir[Pair], int]] = []  # pairs that may be held out, and how many at most
+    choices: list[tuple[Corpus, Reservoir[Pair], int]] = []  # candidates to hold out, and how many at most
     total = 0
     report("reading", 0, None)
     with DuplicateFinder(scratch) as finder:
         for corpus in corpora:
             tally = Tally(config.strict)
-            chosen: Reservoir[Pair] = Reservoir(2 * hold_out + 1, seed)  # the same lines of a corpus read both ways
+            # One seed for all, so that a corpus read in both directions holds out the same lines.
+            chosen: Reservoir[Pair] = Reservoir(2 * hold_out + 1, seed)
             first = total
             for pair in corpus.pairs():
                 reason = reason_in_text(pair, config)
@@ -75,10 +76,10 @@ def survey(
 
 
 def _hold_out(choices: list[tuple[Corpus, Reservoir[Pair], int]], seed: int) -> list[tuple[Corpus, list[Pair]]]:
-    """Some of each corpus's pairs, none of whose sentences comes a second time: what is frequent is to be learnt."""
+    """Some pairs of each corpus, whose sentences occur only once: frequent ones are there to be learnt."""
     wanted = {text for _, chosen, _ in choices for pair in chosen.items for text in sentences(pair)}
     times: Counter[str] = Counter()
-    counted: set[tuple[Path, str]] = set()  # a corpus that is read both ways, or two with the same sources: once
+    counted: set[tuple[Path, str]] = set()  # count a column once, even if several corpora share it
     for corpus, _, _ in choices:
         new = [side for side, column in enumerate(corpus.columns()) if column not in counted]
         counted.update(corpus.columns())
@@ -94,5 +95,5 @@ def _hold_out(choices: list[tuple[Corpus, Reservoir[Pair], int]], seed: int) -> 
 
 
 def sentences(pair: Pair) -> tuple[str, str]:
-    """Both sides of a pair as a vocabulary reads them, whatever blanks they have."""
+    """Both sides of a pair with normalised white space, as a vocabulary sees them."""
     return tidy(pair.source or ""), tidy(pair.target or "")

@@ -1,4 +1,4 @@
-"""Many sentences, in batches of about the same length; results come back in the order of the input."""
+"""Search or score many sentences in batches of similar length; results keep the order of the input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ResultT = TypeVar("ResultT")
 Report = Callable[[str, int, int | None], None]
 
 BATCH_TOKENS = 2048  # positions in a batch of sources, padding included
-_SHORTEST = 16  # what the shortest source counts as: each has beam_size × vocabulary predictions, however short it is
+_SHORTEST = 16  # length that shorter sources count as: each costs beam_size × vocabulary predictions, however short
 
 
 def search_all(
@@ -30,8 +30,8 @@ def search_all(
     batch_tokens: int = BATCH_TOKENS,
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate any number of sources, as `search` does with one batch."""
-    if prefixes is not None:  # refuse now, with the sentence's own number, what a later batch would refuse
+    """Translate any number of sources; `search` does one batch."""
+    if prefixes is not None:  # check all now, so that errors name the sentence's number in the input
         Request.check(
             sources,
             vocabulary=model.vocabulary,
@@ -64,7 +64,7 @@ def score_all(
     batch_tokens: int = BATCH_TOKENS,
     report: Report | None = None,
 ) -> list[Hypothesis]:
-    """Score any number of pairs, as `score` does with one batch."""
+    """Score any number of pairs; `score` does one batch."""
 
     def judge(chosen: list[int]) -> list[Hypothesis]:
         return score(model, [sources[index] for index in chosen], [targets[index] for index in chosen], config)
@@ -81,7 +81,7 @@ def in_batches(
     what: str,
     report: Report | None = None,
 ) -> list[ResultT]:
-    """Call `work` with the indices of one batch after the other; put its results back in order."""
+    """Call `work` with the indices of each batch, and return its results in the original order."""
     results: dict[int, ResultT] = {}
     for chosen in batches(lengths, batch_tokens):
         results.update(zip(chosen, work(chosen), strict=True))
@@ -91,13 +91,13 @@ def in_batches(
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
-    """Indices in batches of at most `batch_tokens` positions, padding included; one that is longer goes alone.
+    """Group indices into batches of at most `batch_tokens` positions, padding included; a longer one goes alone.
 
-    The longest come first, so that what does not fit into memory shows at once.
+    The longest come first, so that running out of memory happens at once.
     """
     made: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        # The first of a batch is its longest.
+        # The first index of a batch is its longest.
         if made and (len(made[-1]) + 1) * lengths[made[-1][0]] <= batch_tokens:
             made[-1].append(index)
         else:

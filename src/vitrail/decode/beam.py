@@ -1,6 +1,6 @@
-"""Beam search, as the post describes it: a few partial translations are kept and the best of them go on.
+"""Beam search, as the post describes it: keep a few partial translations and extend the best of them.
 
-Shapes: vitrail/model/__init__.py, and C for the candidates of a step, the 2 × beam_size best continuations.
+Dimension key: vitrail/model/__init__.py.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from vitrail.text.special import BOS, EOS
 
 @dataclass(frozen=True)
 class Live:
-    """The hypotheses that are still growing; a total of -inf marks a place that nothing fills."""
+    """The hypotheses that are still growing; a total of -inf marks an empty slot."""
 
     sentence_B: Tensor  # which sentence of the request each row is
     ids_BWT: Tensor  # begins with BOS
-    log_probs_BWT: Tensor  # of the generated ids, so one shorter
+    log_probs_BWT: Tensor  # of each id; BOS was given, so its own is 0
     totals_BW: Tensor  # their sums, in float64
 
     @classmethod
@@ -35,12 +35,12 @@ class Live:
         return cls(
             sentence_B=torch.arange(sentences),
             ids_BWT=torch.full((sentences, 1, 1), BOS),
-            log_probs_BWT=torch.empty(sentences, 1, 0),
+            log_probs_BWT=torch.zeros(sentences, 1, 1),
             totals_BW=torch.zeros(sentences, 1, dtype=torch.float64),
         )
 
     def keep(self, rows: Tensor) -> Live:
-        """Go on with these sentences only."""
+        """Keep only these sentences."""
         return Live(self.sentence_B[rows], self.ids_BWT[rows], self.log_probs_BWT[rows], self.totals_BW[rows])
 
 
@@ -54,23 +54,23 @@ class Candidates:
     log_probs_BC: Tensor
 
     def keep(self, rows: Tensor) -> Candidates:
-        """Go on with these sentences only."""
+        """Keep only these sentences."""
         return Candidates(self.totals_BC[rows], self.parents_BC[rows], self.ids_BC[rows], self.log_probs_BC[rows])
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of the candidates: some are set aside as complete, some go on, the others are dropped."""
+    """What happens to the candidates: some are set aside as complete, some survive, the others are dropped."""
 
     set_aside_BC: Tensor  # True: a complete translation
-    survivors_BW: Tensor  # the ranks of those that go on, best first
-    filled_BW: Tensor  # False: there was nothing left to go on with
+    survivors_BW: Tensor  # the ranks of the candidates to extend, best first
+    filled_BW: Tensor  # False: an empty slot, no candidate was left for it
 
 
 def beam_search(
     model: StepModel[CacheT], request: Request, config: DecodeConfig, listener: SearchListener | None = None
 ) -> list[list[Hypothesis]]:
-    """Every sentence's complete hypotheses, best first, at most `top_beams` of them."""
+    """The complete hypotheses of each sentence, best first, at most `top_beams`."""
     complete: list[list[Hypothesis]] = [[] for _ in request.sources]
     live = Live.begin(len(request.sources))
     cache = model.start(request.source_BS())
@@ -102,7 +102,7 @@ def beam_search(
 
 
 def best_continuations(totals_BW: Tensor, log_probs_BWV: Tensor, count: int) -> Candidates:
-    """The `count` best continuations over all live hypotheses; of equals, the lower hypothesis, then the lower id."""
+    """The `count` best continuations of all live hypotheses. Ties go to the lower hypothesis, then the lower id."""
     values_BWC, ids_BWC = _top(log_probs_BWV, min(count, log_probs_BWV.size(-1)))
     refuse_broken(values_BWC[..., 0])
     sums = (totals_BW[..., None] + values_BWC).flatten(1)
@@ -116,25 +116,25 @@ def best_continuations(totals_BW: Tensor, log_probs_BWV: Tensor, count: int) -> 
 
 
 def decide(candidates: Candidates, is_last_B: Tensor, beam_size: int) -> Decision:
-    """The rule of the search, for one step.
+    """The search rule for one step.
 
-    Of the best `beam_size` candidates, those that end are set aside; all of them at a sentence's last step. Their
-    places go to the next ones that do not end. A candidate that ends further down the list is dropped.
+    Among the best `beam_size` candidates, those that end are set aside; at a sentence's last step, all of them. The
+    best `beam_size` that do not end survive. A candidate that ends further down the list is dropped.
     """
     possible_BC = candidates.totals_BC > -inf
     ends_BC = candidates.ids_BC == EOS
     complete_BC = possible_BC & (ends_BC | is_last_B[:, None])
     complete_BC[:, beam_size:] = False
     goes_on_BC = possible_BC & ~ends_BC
-    # A stable sort of "does not go on" lists those that do first, in their order.
+    # A stable sort of "does not go on" puts those that do first and keeps their order.
     survivors_BW = (~goes_on_BC).sort(dim=1, stable=True).indices[:, :beam_size]
     return Decision(complete_BC, survivors_BW, goes_on_BC.gather(1, survivors_BW))
 
 
 def advance(live: Live, candidates: Candidates, decision: Decision) -> tuple[Live, Tensor]:
-    """The survivors as the new live hypotheses, and the former hypothesis that each of them continues."""
+    """The survivors as the new live hypotheses, and the old hypothesis that each one extends."""
     parent_BW = candidates.parents_BC.gather(1, decision.survivors_BW)
-    # A place that nothing fills is fed EOS: some id must go through the model, and this one is always known to it.
+    # Empty slots are fed EOS: some id must go through the model, and every vocabulary has this one.
     ids_BW = candidates.ids_BC.gather(1, decision.survivors_BW).masked_fill(~decision.filled_BW, EOS)
     totals_BW = candidates.totals_BC.gather(1, decision.survivors_BW).masked_fill(~decision.filled_BW, -inf)
     log_probs_BW = candidates.log_probs_BC.gather(1, decision.survivors_BW)
@@ -147,15 +147,16 @@ def advance(live: Live, candidates: Candidates, decision: Decision) -> tuple[Liv
     return grown, parent_BW
 
 
-def _follow(past_BWT: Tensor, parent_BW: Tensor) -> Tensor:
-    return past_BWT.gather(1, parent_BW[..., None].expand(-1, -1, past_BWT.size(2)))
+def _follow(past: Tensor, parent_BW: Tensor) -> Tensor:
+    """The past of each hypothesis's parent; there may have been fewer hypotheses, or more."""
+    return past.gather(1, parent_BW[..., None].expand(-1, -1, past.size(2)))
 
 
 def _top(log_probs_BWV: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The largest log-probabilities and their ids, on the CPU; of equals, the lower id.
+    """The largest log-probabilities and their ids, on the CPU; ties go to the lower id.
 
-    `topk` leaves the order of equals open: where it meets any (one more than asked for shows those at the edge),
-    which is rare, everything is sorted instead.
+    `topk` does not define the order of ties. They are rare: if there are any (one extra value reveals a tie at the
+    edge), everything is sorted instead.
     """
     values, ids = log_probs_BWV.topk(min(count + 1, log_probs_BWV.size(-1)))
     if ((values[..., 1:] == values[..., :-1]) & (values[..., 1:] > -inf)).any():
@@ -166,13 +167,13 @@ def _top(log_probs_BWV: Tensor, count: int) -> tuple[Tensor, Tensor]:
 def _set_aside(
     complete: list[list[Hypothesis]], live: Live, candidates: Candidates, decision: Decision, config: DecodeConfig
 ) -> None:
-    """Write the complete candidates out as hypotheses, each to its sentence's list."""
+    """Add the complete candidates as hypotheses to their sentences' lists."""
     rows, ranks = decision.set_aside_BC.nonzero(as_tuple=True)
     if not len(rows):
         return
     parents = candidates.parents_BC[rows, ranks]
     past_ids = live.ids_BWT[rows, parents, 1:]  # without BOS
-    past_log_probs = live.log_probs_BWT[rows, parents]
+    past_log_probs = live.log_probs_BWT[rows, parents, 1:]
     ids = torch.cat([past_ids, candidates.ids_BC[rows, ranks, None]], dim=1).tolist()
     log_probs = torch.cat([past_log_probs, candidates.log_probs_BC[rows, ranks, None]], dim=1).tolist()
     for sentence, row, values in zip(live.sentence_B[rows].tolist(), ids, log_probs, strict=True):
@@ -183,6 +184,6 @@ def _best(hypotheses: list[Hypothesis], count: int) -> list[Hypothesis]:
     if not hypotheses:
         raise DecodeError(
             "the model gives no translation any probability",
-            fix="check the forced prefix, and the ids that are forbidden",
+            fix="check the forced prefix and the forbidden ids",
         )
     return ranked(hypotheses)[:count]

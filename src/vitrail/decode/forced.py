@@ -1,4 +1,4 @@
-"""How probable a model finds a given translation: one teacher-forced pass, nothing is searched."""
+"""Score a given translation with one teacher-forced pass, without a search."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from vitrail.text.special import BOS, EOS, PAD
 def score(
     model: ForcedModel, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], config: DecodeConfig
 ) -> list[Hypothesis]:
-    """Score one batch of given targets: rows of ids, with EOS at the end where they are finished."""
-    assert not getattr(model, "training", False), "a model in training mode drops out at random: call eval() first"
+    """Score one batch of given targets: rows of ids, with EOS at the end of finished ones."""
+    assert not getattr(model, "training", False), "the model is in training mode, with dropout: call eval() first"
     assert len(sources) == len(targets), "one target for each source"
     if not sources:
         return []
     source_BS = rectangle(sources, fill=PAD)
     input_BT = rectangle([(BOS, *row[:-1]) for row in targets], fill=PAD)
-    # Padding is looked up like any id, and cut off below.
+    # Padding is looked up like any other id, and cut off below.
     wanted_BT = rectangle([row or (EOS,) for row in targets], fill=PAD)
     with torch.inference_mode():
         log_probs_BTV = model.log_probs(source_BS, input_BT)

@@ -16,13 +16,13 @@ class Hypothesis:
     """A translation: its ids, the log-probability of each, and its score."""
 
     ids: tuple[int, ...]  # without EOS
-    log_probs: tuple[float, ...]  # one for each generated id, EOS's included
+    log_probs: tuple[float, ...]  # one for each generated id, EOS included
     score: float
-    finished: bool  # False: cut at the length limit, there is no EOS
+    finished: bool  # False: cut at the length limit, without EOS
 
     @classmethod
     def from_row(cls, row: Sequence[int], log_probs: Sequence[float], config: DecodeConfig) -> Self:
-        """A hypothesis from a target row: its ids, with EOS at the end where it is finished."""
+        """A hypothesis from a target row: its ids, with EOS at the end if it is finished."""
         finished = bool(row) and row[-1] == EOS
         return cls(
             ids=tuple(row[:-1] if finished else row),
@@ -33,17 +33,17 @@ class Hypothesis:
 
     @property
     def row(self) -> tuple[int, ...]:
-        """Every id that was generated: with EOS where it is finished."""
+        """All generated ids, with EOS if it is finished."""
         return (*self.ids, EOS) if self.finished else self.ids
 
 
 def length_penalty(length: int, config: DecodeConfig) -> float:
-    """What a sum of log-probabilities is divided by; `length` counts every generated id, EOS included."""
+    """The divisor for a sum of log-probabilities; `length` counts every generated id, EOS included."""
     if config.penalty == "gnmt":
         return float(((5 + length) / 6) ** config.alpha)  # Wu et al. 2016, equation (14); the paper's section 6.1
     return float(max(length, 1) ** config.alpha)
 
 
 def ranked(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Best score first; of equals, the one that was complete first."""
+    """Best score first; ties keep the order of completion."""
     return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)

@@ -1,4 +1,4 @@
-"""Who wants to know how a search went: told of every step, asked for nothing."""
+"""The interface for observing a search. A listener sees every step and changes nothing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class SearchListener(Protocol):
-    """Hears each step of a search once it is decided; with no listener a search does nothing for one."""
+    """Receives each step of a search after its decision. Without a listener, a search has no extra cost."""
 
     def searched(self, step: int, live: Live, candidates: Candidates, decision: Decision, done_B: Tensor) -> None:
-        """Beam search looked at the candidates that continue `live`; `done` is True where a sentence's search ends."""
+        """Beam search decided on the candidates that extend `live`; `done` is True for sentences whose search ends."""
 
     def drew(self, step: int, before: Draws, after: Draws, log_probs_BWV: Tensor, chances_BWV: Tensor) -> None:
-        """Sampling drew the newest ids of `after` from these chances; `log_probs` are the model's own."""
+        """Sampling drew the newest ids of `after` with these probabilities; `log_probs` are the model's own."""

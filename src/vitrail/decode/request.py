@@ -1,4 +1,4 @@
-"""What one batch of a search is asked: sources, limits, and which ids may come where."""
+"""One batch to search: sources, length limits, forbidden ids and forced prefixes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from vitrail.errors import DecodeError
 from vitrail.text.special import EOS, PAD
 
-_FREE = -1  # marks, in a table of forced ids, a place where the search chooses
+_FREE = -1  # in a table of forced ids: the search chooses here
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Request:
     """One batch to search. Steps count from 1: step t chooses the t-th generated id."""
 
     sources: tuple[tuple[int, ...], ...]
-    limits_B: Tensor  # how many ids may be generated, EOS included
+    limits_B: Tensor  # the most ids to generate, EOS included
     forbidden: Tensor  # ids that no translation may contain
     forced_BT: Tensor  # the id at each step of a forced prefix, _FREE after it
 
@@ -36,10 +36,10 @@ class Request:
         max_extra: int,
         max_positions: int | None,
     ) -> Self:
-        """A request that can be met; anything else is refused."""
+        """Build a request, or raise an error if it cannot be met."""
         assert EOS not in forbidden, "a translation must be able to end"
         assert all(sources), "a source row has at least EOS"
-        # A limit per sentence: one per batch would let a long neighbour change a translation.
+        # One limit per sentence: with one per batch, a long neighbour could change a translation.
         limits = [len(row) + max_extra for row in sources]
         if max_positions is not None:
             limits = [min(limit, max_positions) for limit in limits]
@@ -57,9 +57,9 @@ class Request:
         return rectangle(self.sources, fill=PAD)
 
     def restrict(self, log_probs_BWV: Tensor, sentence_B: Tensor, step: int) -> Tensor:
-        """Rule out, in place, what may not be generated at this step by the sentences that are still searched.
+        """Set the log-probabilities of ids that may not be generated at this step to -inf, in place.
 
-        Nothing is renormalised: what is left keeps the log-probability that the model gave it.
+        The others are not renormalised: they keep the model's log-probabilities.
         """
         if len(self.forbidden):
             log_probs_BWV.index_fill_(-1, self.forbidden.to(log_probs_BWV.device), -inf)
@@ -71,16 +71,16 @@ class Request:
 
 
 def rectangle(rows: Sequence[Sequence[int]], *, fill: int) -> Tensor:
-    """Rows of different lengths as one tensor, filled up on the right."""
+    """Rows of different lengths as one tensor, padded on the right with `fill`."""
     longest = max(map(len, rows), default=0)
     return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], dtype=torch.long)
 
 
-def refuse_broken(best_BW: Tensor) -> None:
-    """Stop where a model's largest log-probability is not a number: no search could make sense of it."""
-    if best_BW.isnan().any():
+def refuse_broken(best: Tensor) -> None:
+    """Raise an error if a model's largest log-probability is NaN: no search could use it."""
+    if best.isnan().any():
         raise DecodeError(
-            "the model's predictions are not numbers",
+            "the model's predictions are not numbers (NaN)",
             fix="its weights are damaged, or its training diverged: use an earlier checkpoint",
         )
 
@@ -88,21 +88,21 @@ def refuse_broken(best_BW: Tensor) -> None:
 def _check_prefixes(
     prefixes: Sequence[Sequence[int]], limits: Sequence[int], vocabulary: int, forbidden: frozenset[int]
 ) -> None:
-    assert len(prefixes) == len(limits), "one prefix for each source, which may be empty"
+    assert len(prefixes) == len(limits), "one prefix, possibly empty, for each source"
     for number, (prefix, limit) in enumerate(zip(prefixes, limits, strict=True), start=1):
         where = f"sentence {number}"
         for token_id in prefix:
             if not 0 <= token_id < vocabulary:
                 raise DecodeError(
-                    f"the prefix contains id {token_id}, but there are only {vocabulary}",
+                    f"the prefix contains id {token_id}, but the vocabulary has only {vocabulary} ids",
                     where=where,
-                    fix="make the prefix with this model's own vocabulary",
+                    fix="encode the prefix with this model's own vocabulary",
                 )
             if token_id == EOS or token_id in forbidden:
                 raise DecodeError(
                     f"the prefix contains id {token_id}, which no translation may contain",
                     where=where,
-                    fix="leave special symbols, and words the model does not know, out of the prefix",
+                    fix="remove special symbols and unknown words from the prefix",
                 )
         if len(prefix) > limit:
             raise DecodeError(

@@ -1,4 +1,4 @@
-"""Drawing translations at random, each id from the model's own distribution, bent as the settings say."""
+"""Sample translations: draw each id from the model's distribution, adjusted by temperature, top_k and top_p."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vitrail.text.special import BOS, EOS
 
 @dataclass(frozen=True)
 class Draws:
-    """The draws that are under way: W independent ones for each sentence."""
+    """The draws in progress: W independent ones for each sentence."""
 
     sentence_B: Tensor  # which sentence of the request each row is
-    ids_BWT: Tensor  # begins with BOS; after EOS, EOS again
-    log_probs_BWT: Tensor  # the model's own, of the generated ids
+    ids_BWT: Tensor  # begins with BOS; after EOS, only EOS
+    log_probs_BWT: Tensor  # the model's own, of each id; BOS was given, so its own is 0
     ended_BW: Tensor
 
     @classmethod
@@ -35,12 +35,12 @@ class Draws:
         return cls(
             sentence_B=torch.arange(sentences),
             ids_BWT=torch.full((sentences, draws, 1), BOS),
-            log_probs_BWT=torch.empty(sentences, draws, 0),
+            log_probs_BWT=torch.zeros(sentences, draws, 1),
             ended_BW=torch.zeros(sentences, draws, dtype=torch.bool),
         )
 
     def add(self, ids_BW: Tensor, log_probs_BW: Tensor) -> Draws:
-        """Put one more id at the end of each draw."""
+        """Append one id to each draw."""
         ids_BW = ids_BW.masked_fill(self.ended_BW, EOS)
         return Draws(
             sentence_B=self.sentence_B,
@@ -50,14 +50,14 @@ class Draws:
         )
 
     def keep(self, rows: Tensor) -> Draws:
-        """Go on with these sentences only."""
+        """Keep only these sentences."""
         return Draws(self.sentence_B[rows], self.ids_BWT[rows], self.log_probs_BWT[rows], self.ended_BW[rows])
 
 
 def sample(
     model: StepModel[CacheT], request: Request, config: DecodeConfig, listener: SearchListener | None = None
 ) -> list[list[Hypothesis]]:
-    """`top_beams` independent draws for every sentence, in the order of their numbers."""
+    """`top_beams` independent draws for each sentence, in order."""
     drawn: list[list[Hypothesis]] = [[] for _ in request.sources]
     draws = Draws.begin(len(request.sources), config.top_beams)
     luck_BWT = _luck(request, config)
@@ -65,7 +65,7 @@ def sample(
     step = 0
     while len(draws.sentence_B):
         step += 1
-        # Until something is drawn all draws of a sentence are one hypothesis.
+        # Before the first draw, all draws of a sentence are the same hypothesis.
         newest_BW = draws.ids_BWT[:, : 1 if step == 1 else None, -1]
         log_probs_BWV = request.restrict(model.step(newest_BW, cache), draws.sentence_B, step).cpu()
         if step == 1:
@@ -74,7 +74,7 @@ def sample(
         chances_BWV = distribution(
             log_probs_BWV, temperature=config.temperature, top_k=config.top_k, top_p=config.top_p
         )
-        ids_BW = pick(chances_BWV, luck_BWT[draws.sentence_B, :, step - 1])
+        ids_BW = pick(chances_BWV, luck_BWT[:, :, step - 1])
         before, draws = draws, draws.add(ids_BW, log_probs_BWV.gather(-1, ids_BW[..., None]).squeeze(-1))
         if listener is not None:
             listener.drew(step, before, draws, log_probs_BWV, chances_BWV)
@@ -86,31 +86,31 @@ def sample(
             if not len(rows):
                 break
             cache.keep(rows)
-            draws = draws.keep(rows)
+            draws, luck_BWT = draws.keep(rows), luck_BWT[rows]
     return drawn
 
 
 def distribution(log_probs: Tensor, *, temperature: float, top_k: int, top_p: float) -> Tensor:
-    """The probabilities to draw from, over the last axis: first temperature, then the k best, then the top_p of those.
+    """The probabilities to draw from, over the last axis: temperature, then top_k, then top_p.
 
-    In float64, so that float32's rounding, which differs between batches, moves a boundary as little as possible.
+    In float64: float32 rounding differs between batches and would move the boundaries more.
     """
     best = log_probs.amax(-1)
     refuse_broken(best)
     if (best == -inf).any():
         raise DecodeError(
             "the model gives no continuation any probability",
-            fix="check the forced prefix, and the ids that are forbidden",
+            fix="check the forced prefix and the forbidden ids",
         )
     scaled = log_probs.double() / temperature
     if not top_k and top_p == 1:
         return scaled.softmax(-1)
-    ordered, ids = scaled.sort(dim=-1, descending=True, stable=True)  # of equals, the lower id first
+    ordered, ids = scaled.sort(dim=-1, descending=True, stable=True)  # ties: the lower id first
     if top_k:
         ordered[..., top_k:] = -inf
     chances = ordered.softmax(-1)
     if top_p < 1:
-        # The smallest set with this probability: an id is needed while those before it do not reach top_p.
+        # The smallest set that reaches top_p: keep an id as long as those before it fall short.
         before = chances.cumsum(-1) - chances
         chances = chances.masked_fill(before >= top_p, 0)
         chances = chances / chances.sum(-1, keepdim=True)
@@ -118,9 +118,9 @@ def distribution(log_probs: Tensor, *, temperature: float, top_k: int, top_p: fl
 
 
 def pick(chances_BWV: Tensor, luck_BW: Tensor) -> Tensor:
-    """The id in whose share of [0, 1) each number falls.
+    """For each number, the id whose share of [0, 1) contains it.
 
-    The shares lie in the order of the ids, not of their size: where two are nearly equal, rounding must not swap them.
+    Shares are laid out in the order of ids, not by size, so that rounding cannot swap two nearly equal ones.
     """
     ends_BWV = chances_BWV.cumsum(-1)
     thrown_BW1 = (luck_BW * ends_BWV[..., -1])[..., None]
@@ -128,13 +128,13 @@ def pick(chances_BWV: Tensor, luck_BW: Tensor) -> Tensor:
 
 
 def seed_of(seed: int, source: Sequence[int], draw: int) -> int:
-    """A seed that depends on the user's, the sentence and the number of the draw, and on nothing else."""
+    """A seed that depends only on the user's seed, the sentence and the number of the draw."""
     text = f"{seed}/{draw}/{','.join(map(str, source))}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def _luck(request: Request, config: DecodeConfig) -> Tensor:
-    """All random numbers of the batch: one for each sentence, draw and step."""
+    """All random numbers for a batch: one for each sentence, draw and step."""
     steps = int(request.limits_B.max())
     streams = [
         [random.Random(seed_of(config.seed, source, draw)) for draw in range(config.top_beams)]
@@ -145,9 +145,9 @@ def _luck(request: Request, config: DecodeConfig) -> Tensor:
 
 
 def _write_out(drawn: list[list[Hypothesis]], draws: Draws, config: DecodeConfig) -> None:
-    """Write the draws of these sentences as hypotheses, each up to its EOS."""
+    """Add the draws of these sentences as hypotheses, each up to its EOS."""
     for sentence, ids_W, log_probs_W in zip(
-        draws.sentence_B.tolist(), draws.ids_BWT[..., 1:].tolist(), draws.log_probs_BWT.tolist(), strict=True
+        draws.sentence_B.tolist(), draws.ids_BWT[..., 1:].tolist(), draws.log_probs_BWT[..., 1:].tolist(), strict=True
     ):
         for row, log_probs in zip(ids_W, log_probs_W, strict=True):
             length = row.index(EOS) + 1 if EOS in row else len(row)

@@ -1,4 +1,4 @@
-"""The one entry to a search: check what is asked, then search or draw."""
+"""The entry point of decoding: check the request, then run beam search or sampling."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def search(
     max_positions: int | None = None,
     listener: SearchListener | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate one batch: for each source row (EOS included) its hypotheses, best first, or its draws in order.
+    """Translate one batch of source rows (EOS included). Each gets its hypotheses, best first, or its draws in order.
 
-    `forbidden` are ids that never appear; `prefixes` are the ids that each translation begins with. No more than
-    `max_positions` ids are generated, whatever the source's length. A `listener` is told of every step.
+    `forbidden` ids are never generated; `prefixes` are the ids that each translation must begin with. At most
+    `max_positions` ids are generated, whatever the source's length. A `listener` receives every step.
     """
-    assert not getattr(model, "training", False), "a model in training mode drops out at random: call eval() first"
+    assert not getattr(model, "training", False), "the model is in training mode, with dropout: call eval() first"
     if not sources:
         return []
     request = Request.check(

@@ -1,4 +1,4 @@
-"""Is one system better than another, or was it luck? The paired bootstrap test, through sacrebleu."""
+"""Is one system better than another, or was it luck? Every metric, with the paired bootstrap test."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sacrebleu.significance import PairedTest
-
-from vitrail.errors import DataError
+from vitrail.errors import ConfigError, DataError
 from vitrail.evaluate.exact import check_aligned
-from vitrail.evaluate.metrics import RESAMPLES, sacrebleu_metrics, with_interval
+from vitrail.evaluate.metrics import METRICS, Options, Scorer
+from vitrail.evaluate.report import with_interval
+from vitrail.evaluate.resampling import RESAMPLES, Scores, confidence, p_value, rescore, total
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class PairedMeasure:
     score: float
     mean: float
     interval: float
-    p_value: float | None  # None: this is the system that the others are compared with
+    p_value: float | None  # None: this is the first system
 
     def __str__(self) -> str:
         printed = with_interval(self.score, self.mean, self.interval)
@@ -39,25 +39,28 @@ class System:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several systems on the same test set; the first is the one that the others are compared with."""
+    """Several systems on the same test set. The others are compared with the first."""
 
     lines: int
     systems: tuple[System, ...]
     signatures: dict[str, str]  # by the name of the metric
+    lower_is_better: tuple[str, ...]  # names of metrics
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """The comparison as plain values, for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
-        width = max(len(system.name) for system in self.systems)
+        of_metric, of_system = max(map(len, self.signatures)), max(len(system.name) for system in self.systems)
         scores = (
-            f"{name:5} {system.name:{width}} {system.measures[name]}"
+            f"{name:{of_metric}} {system.name:{of_system}} {system.measures[name]}"
             for name in self.signatures
             for system in self.systems
         )
-        legend = f"p: paired bootstrap test against {self.systems[0].name}; * more than luck (p < 0.05)"
-        return "\n".join([*scores, legend, *(f"{name}|{text}" for name, text in self.signatures.items())])
+        legend = [f"p: paired bootstrap test against {self.systems[0].name}; * more than luck (p < 0.05)"]
+        if self.lower_is_better:
+            legend.append(f"lower is better: {', '.join(self.lower_is_better)}")
+        return "\n".join([*scores, *legend, *(f"{name}|{text}" for name, text in self.signatures.items())])
 
 
 def compare(
@@ -68,34 +71,38 @@ def compare(
     lowercase: bool = False,
     resamples: int = RESAMPLES,
 ) -> Comparison:
-    """Score several systems' translations, and test each against the first with the same resampled test sets."""
+    """Score several systems' translations, and test each against the first on the same resampled test sets."""
     if len(systems) < 2:
         raise DataError(
             "there is only one system to compare", where=", ".join(systems) or None, fix="name two that are different"
         )
+    if resamples < 1:
+        raise ConfigError("a comparison needs resampled test sets", where="resamples", fix=f"for example {RESAMPLES}")
     for name, hypotheses in systems.items():
         check_aligned(hypotheses, references, name=name)
-    metrics = sacrebleu_metrics(references, tokenize=tokenize, lowercase=lowercase)
-    test = PairedTest(
-        [(name, list(hypotheses)) for name, hypotheses in systems.items()],
-        metrics,
-        references=None,  # the metrics have them
-        test_type="bs",
-        n_samples=resamples,
-    )
-    signatures, found = test()
+    options = Options(tokenize=tokenize, lowercase=lowercase)
+    scorers = {metric.name: metric.scorer(references, options) for metric in METRICS.values()}
+    found = {name: _test(scorer, list(systems.values()), resamples) for name, scorer in scorers.items()}
     return Comparison(
         lines=len(references),
         systems=tuple(
-            System(name, {metric: _paired(found[metric][number], found[metric][0]) for metric in signatures})
-            for number, name in enumerate(systems)
+            System(system, {name: measures[number] for name, measures in found.items()})
+            for number, system in enumerate(systems)
         ),
-        signatures={metric: signature.format() for metric, signature in signatures.items()},
+        signatures={name: scorer.signature(resamples) for name, scorer in scorers.items()},
+        lower_is_better=tuple(metric.name for metric in METRICS.values() if not metric.higher_is_better),
     )
 
 
-def _paired(result: Any, first: Any) -> PairedMeasure:
-    # Of systems that never differ sacrebleu says p = 1 / (resamples + 1), as if they differed significantly.
-    never_differ = (result.score, result.mean, result.ci) == (first.score, first.mean, first.ci)
-    p_value = 1.0 if result.p_value is not None and never_differ else result.p_value
-    return PairedMeasure(score=float(result.score), mean=float(result.mean), interval=float(result.ci), p_value=p_value)
+def _test(scorer: Scorer, systems: Sequence[Sequence[str]], resamples: int) -> list[PairedMeasure]:
+    """One metric's measures of every system."""
+    measures: list[PairedMeasure] = []
+    first: Scores | None = None
+    for hypotheses in systems:
+        rows = scorer.rows(hypotheses)
+        score = float(scorer.score(total(rows)).score)
+        resampled = rescore(rows, lambda sums: scorer.score(sums).score, resamples=resamples)
+        chance = None if first is None else p_value(resampled, first, difference=score - measures[0].score)
+        measures.append(PairedMeasure(score, *confidence(resampled), chance))
+        first = resampled if first is None else first
+    return measures

@@ -1,4 +1,4 @@
-"""How many translations are exactly the reference: the plain measure for the phrasebook, which has one right answer."""
+"""The share of translations that equal the reference: the simplest metric, for the phrasebook, with its one answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def exact_share(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 
 
 def check_aligned(hypotheses: Sequence[str], references: Sequence[str], *, name: str) -> None:
-    """Refuse translations that cannot be held against their references line by line."""
+    """Refuse translations that do not match their references line by line."""
     if len(hypotheses) != len(references):
         raise DataError(
             f"there are {len(hypotheses)} translations, but {len(references)} references",

@@ -1,110 +1,120 @@
-"""BLEU, chrF and TER through sacrebleu, on raw text, with what it takes to repeat them: the signatures."""
+"""The metrics. Each is one entry in METRICS; reports, comparisons, JSON and printed tables go through that table.
+
+BLEU, chrF and TER are sacrebleu's, on raw text, with signatures that say how to repeat them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.base import Metric as SacrebleuMetric
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from vitrail.errors import ConfigError, did_you_mean
-from vitrail.evaluate.exact import check_aligned
+from vitrail.evaluate.resampling import SEED, Sums
 
-# Those of sacrebleu's that work offline and without further packages.
+# sacrebleu's tokenizers that work offline and without further packages.
 TOKENIZERS = ("13a", "intl", "char", "zh", "none")
-RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One metric's score, and its 95 % confidence interval by bootstrap: mean ± interval."""
+class Options:
+    """How to compare texts. A metric uses what applies to it."""
 
-    name: str  # BLEU, chrF2, TER
+    tokenize: str = "13a"  # sacrebleu's tokenizer for BLEU
+    lowercase: bool = False
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A score, and what more there is to say about it."""
+
     score: float
-    mean: float | None  # None: no interval was asked for
-    interval: float | None
-    signature: str
     detail: str = ""  # BLEU's n-gram precisions and brevity penalty
 
-    def __str__(self) -> str:
-        return f"{self.name:5} {with_interval(self.score, self.mean, self.interval)} {self.detail}".rstrip()
+
+class Scorer(Protocol):
+    """A metric with its options and references, ready to score any number of systems.
+
+    It describes every line by a row of numbers. The sums of some lines' rows are all it needs to score these lines, so
+    that a resampled test set is scored without looking at its text again. A mean over lines has rows (score, 1).
+    """
+
+    def rows(self, hypotheses: Sequence[str]) -> Sequence[Sequence[float]]:
+        """The row of every line."""
+
+    def score(self, sums: Sums) -> Scored:
+        """The score of lines whose rows have these sums."""
+
+    def signature(self, resamples: int) -> str:
+        """How to repeat the score, and its interval if there were resamples."""
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a set of translations is worth, against its references."""
+class Metric:
+    """One way to judge translations against one reference each."""
 
-    lines: int
-    bleu: Measure
-    chrf: Measure
-    ter: Measure  # an error rate: lower is better
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        measures = (self.bleu, self.chrf, self.ter)
-        signatures = (f"{measure.name}|{measure.signature}" for measure in measures)
-        return "\n".join([*map(str, measures), *signatures])
+    key: str  # in JSON
+    name: str  # in print
+    scorer: Callable[[Sequence[str], Options], Scorer]  # from references and options
+    higher_is_better: bool = True
 
 
-def measure(
-    hypotheses: Sequence[str],
-    references: Sequence[str],
-    *,
-    tokenize: str = "13a",
-    lowercase: bool = False,
-    resamples: int = RESAMPLES,
-) -> Report:
-    """Score translations against one reference each. `resamples` of 0 leaves the confidence intervals out."""
-    check_aligned(hypotheses, references, name="the translations")
-    metrics = sacrebleu_metrics(references, tokenize=tokenize, lowercase=lowercase)
-    bleu, chrf, ter = (_measure(metric, hypotheses, resamples) for metric in metrics.values())
-    return Report(lines=len(references), bleu=bleu, chrf=chrf, ter=ter)
+class _Sacrebleu:
+    """One of sacrebleu's metrics, whose references it already has."""
+
+    def __init__(self, metric: SacrebleuMetric) -> None:
+        self._metric = metric
+
+    def rows(self, hypotheses: Sequence[str]) -> Sequence[Sequence[float]]:
+        found: list[list[float]] = self._metric._extract_corpus_statistics(hypotheses, None)
+        return found
+
+    def score(self, sums: Sums) -> Scored:
+        found = self._metric._compute_score_from_stats(sums)  # type: ignore[arg-type]  # an array will do, it says
+        return Scored(found.score, found._verbose)
+
+    def signature(self, resamples: int) -> str:
+        signature = self._metric.get_signature()
+        if resamples:
+            signature.update("bs", resamples)
+            signature.update("seed", SEED)
+        return str(signature.format())
 
 
-def bleu(
-    hypotheses: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", lowercase: bool = False
-) -> float:
-    """BLEU alone, without an interval: quick enough to follow a training run."""
-    check_aligned(hypotheses, references, name="the translations")
-    check_tokenizer(tokenize)
-    return float(BLEU(tokenize=tokenize, lowercase=lowercase).corpus_score(hypotheses, [references]).score)
-
-
-def sacrebleu_metrics(references: Sequence[str], *, tokenize: str, lowercase: bool) -> dict[str, Metric]:
-    """sacrebleu's metrics, ready to score any number of systems against these references."""
-    check_tokenizer(tokenize)
-    return {
-        # Whoever asks for no tokenizer knows that the text is in tokens already: sacrebleu need not warn of it.
-        "BLEU": BLEU(tokenize=tokenize, lowercase=lowercase, references=[references], force=tokenize == "none"),
-        "CHRF": CHRF(lowercase=lowercase, references=[references]),
-        "TER": TER(references=[references]),  # never looks at case: TERCOM's default, and sacrebleu's
-    }
-
-
-def with_interval(score: float, mean: float | None, interval: float | None) -> str:
-    """A score as it is printed: "34.2 (μ = 34.1 ± 1.2)"."""
-    return f"{score:.1f}" if mean is None else f"{score:.1f} (μ = {mean:.1f} ± {interval:.1f})"
-
-
-def _measure(metric: Metric, hypotheses: Sequence[str], resamples: int) -> Measure:
-    found = metric.corpus_score(hypotheses, references=None, n_bootstrap=max(resamples, 1))
-    has_interval = resamples > 1
-    return Measure(
-        name=found.name,
-        score=float(found.score),
-        # sacrebleu shows them in its text only; this is where it keeps them.
-        mean=float(found._mean) if has_interval else None,
-        interval=float(found._ci) if has_interval else None,
-        signature=metric.get_signature().format(),
-        detail=found._verbose,
+def _bleu(references: Sequence[str], options: Options) -> Scorer:
+    check_tokenizer(options.tokenize)
+    return _Sacrebleu(
+        BLEU(
+            tokenize=options.tokenize,
+            lowercase=options.lowercase,
+            references=[references],
+            # sacrebleu warns about text that looks tokenized. With tokenize "none", it is meant to be.
+            force=options.tokenize == "none",
+        )
     )
+
+
+def _chrf(references: Sequence[str], options: Options) -> Scorer:
+    return _Sacrebleu(CHRF(lowercase=options.lowercase, references=[references]))
+
+
+def _ter(references: Sequence[str], options: Options) -> Scorer:
+    return _Sacrebleu(TER(references=[references]))  # always ignores case: the default of TERCOM and sacrebleu
+
+
+METRICS: dict[str, Metric] = {
+    metric.key: metric
+    for metric in (
+        Metric("bleu", "BLEU", _bleu),
+        Metric("chrf", "chrF2", _chrf),
+        Metric("ter", "TER", _ter, higher_is_better=False),
+    )
+}
 
 
 def check_tokenizer(tokenize: str) -> None:
@@ -112,7 +122,7 @@ def check_tokenizer(tokenize: str) -> None:
     if tokenize not in TOKENIZERS:
         known = f"known here: {', '.join(TOKENIZERS)}"
         if tokenize in BLEU.TOKENIZERS:
-            fix = f"sacrebleu downloads it or needs another package, Vitrail works offline; {known}"
+            fix = f"sacrebleu downloads it or needs another package, but Vitrail works offline; {known}"
         else:
             fix = did_you_mean(tokenize, TOKENIZERS) or known
         raise ConfigError(f"unknown tokenizer '{tokenize}'", where="tokenize", fix=fix)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def explain(translator: Translator, text: str, **options: Unpack[TraceOptions]) -> Explanation:
-    """Translate a sentence and explain how: `record` says what the options mean, `max_mb` is of the whole page."""
+    """Translate a sentence and explain how. Options are those of `record`; here `max_mb` limits the whole page."""
     max_mb = options.get("max_mb", MAX_MB)
     options["max_mb"] = max_mb - page_size() / 1e6
     trace = record(translator, text, **options)

@@ -1,13 +1,13 @@
-"""One script of many modules: browsers refuse to import modules from file://, and a mailed page has no server.
+"""Join many modules into one script. Browsers refuse to import modules from file://, and a mailed page has no server.
 
-The modules keep to a small part of the language, so that joining them is putting them in order:
+The modules use a small subset of the language, so that joining them only means ordering them:
 
-    import {a, b} from "./other.js";           names as they are, one module, a relative path; may span lines
+    import {a, b} from "./other.js";           named imports from a relative path; may span lines
     export function a() {}                      also async function, function*, class, and const with one name
     no default exports, no renaming, no export lists, no import() or import.meta, no await outside functions
 
-Each module becomes a function that returns what it exports, in an order in which whatever is imported stands first;
-comments stay behind. Anything else is refused with the module and the line.
+Each module becomes a function that returns its exports. A module comes after all that it imports, and comments are
+removed. Anything else raises a `ModuleError` with the module and the line.
 """
 
 from __future__ import annotations
@@ -28,46 +28,48 @@ _IMPORT = re.compile(
 )
 _EXPORT = re.compile(rf"export\s+((?:async\s+)?function\b\s*\*?|class\b|const\b)\s*({_NAME})(?=\s*[=({{]|\s+extends\b)")
 _AWAIT = re.compile(r"(?<![.\w$])await\b(?!\s*:)")
-_CLOSES_THE_SCRIPT = re.compile(r"</?script|<!--", re.IGNORECASE)  # what HTML would not take for JavaScript
+_CLOSES_THE_SCRIPT = re.compile(r"</?script|<!--", re.IGNORECASE)  # HTML parses these even inside a script
 
 
 class ModuleError(ValueError):
-    """A module of the viewer that cannot be joined with the others: our own mistake, not the user's."""
+    """A module of the viewer that cannot be joined with the others: a bug of ours, not a user error."""
 
 
 @dataclass(frozen=True)
 class _Module:
     path: str
-    body: str  # without its import statements and the word export
-    imports: dict[str, tuple[str, ...]]  # the names taken from each other module
+    body: str  # without import statements and the keyword export
+    imports: dict[str, tuple[str, ...]]  # by module: the names imported from it
     exports: tuple[str, ...]
 
 
 def join_modules(entry: str, read: Read) -> str:
-    """The script that does what loading the module `entry` would do."""
+    """A script equivalent to loading the module `entry`."""
     modules = _in_order(entry, read)
     numbers = {path: number for number, path in enumerate(modules)}
     parts = []
     for path, module in modules.items():
-        taken = [f"const {{{', '.join(names)}}} = m{numbers[other]};\n" for other, names in module.imports.items()]
-        given = f"return {{{', '.join(module.exports)}}};\n"
-        parts.append(f"// {path}\nconst m{numbers[path]} = (() => {{\n{''.join(taken)}{module.body}\n{given}}})();\n")
+        imported = [f"const {{{', '.join(names)}}} = m{numbers[other]};\n" for other, names in module.imports.items()]
+        exported = f"return {{{', '.join(module.exports)}}};\n"
+        parts.append(
+            f"// {path}\nconst m{numbers[path]} = (() => {{\n{''.join(imported)}{module.body}\n{exported}}})();\n"
+        )
     return f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
 
 
 def _in_order(entry: str, read: Read) -> dict[str, _Module]:
-    """Every module that is needed, whatever it imports before it."""
+    """Every module that `entry` needs, each after the modules that it imports."""
     done: dict[str, _Module] = {}
 
-    def visit(path: str, way: tuple[str, ...]) -> None:
-        if path in way:
-            circle = " → ".join((*way[way.index(path) :], path))
-            raise ModuleError(f"modules import each other in a circle: {circle}")
+    def visit(path: str, ancestors: tuple[str, ...]) -> None:
+        if path in ancestors:
+            cycle = " → ".join((*ancestors[ancestors.index(path) :], path))
+            raise ModuleError(f"circular import: {cycle}")
         if path in done:
             return
         module = _parse(path, read(path))
         for other, names in module.imports.items():
-            visit(other, (*way, path))
+            visit(other, (*ancestors, path))
             missing = [name for name in names if name not in done[other].exports]
             if missing:
                 raise ModuleError(f"{path} imports {missing[0]} from {other}, which does not export it")
@@ -80,7 +82,7 @@ def _in_order(entry: str, read: Read) -> dict[str, _Module]:
 def _parse(path: str, source: str) -> _Module:
     source = source.replace("\r\n", "\n")
     if found := _CLOSES_THE_SCRIPT.search(source):
-        raise ModuleError(f"{_at(path, source, found.start())}: {found[0]!r} would end the script it is put into")
+        raise ModuleError(f"{_at(path, source, found.start())}: {found[0]!r} would end the inline script")
     try:
         code = blank_text(source)
     except ScanError as error:
@@ -92,12 +94,12 @@ def _parse(path: str, source: str) -> _Module:
     exports: list[str] = []
     place = 0
     for found in _STATEMENT.finditer(code):
-        # Looked for in code alone, read from the source: the path of an import is a string.
+        # Found in the code alone, but read from the source: an import's path is a string, which the code has blanked.
         start = found.start()
         statement = (_IMPORT if found[1] == "import" else _EXPORT).match(source, start)
         if statement is None:
             line = source[start:].split("\n", 1)[0].strip()
-            raise ModuleError(f"{_at(path, source, start)}: the joiner does not know this statement: {line}")
+            raise ModuleError(f"{_at(path, source, start)}: unsupported statement: {line}")
         body.append(source[place:start])
         if found[1] == "import":
             other = posixpath.normpath(posixpath.join(posixpath.dirname(path), statement[2]))
@@ -117,7 +119,7 @@ def _refuse_await(path: str, source: str, code: str) -> None:
         before = code[: found.start()]
         on_this_line = before.rsplit("\n", 1)[-1]
         if before.count("{") == before.count("}") and "async" not in on_this_line:
-            raise ModuleError(f"{_at(path, source, found.start())}: await stands outside of any function")
+            raise ModuleError(f"{_at(path, source, found.start())}: await outside of a function")
 
 
 def _at(path: str, source: str, place: int) -> str:

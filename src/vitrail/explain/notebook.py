@@ -1,4 +1,4 @@
-"""A trace in a notebook: the same page in a frame of its own, or a line of text where there is no browser."""
+"""A trace in a notebook: the page in a frame, or a line of text if there is no browser."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ HEIGHT = 760  # pixels
 
 
 class Explanation:
-    """A translation to look into: displayed by a notebook, or saved as one HTML file."""
+    """A translation to look into: a notebook displays it, and `save` writes it as one HTML file."""
 
     def __init__(self, trace: Trace, *, max_mb: float = PAGE_MB) -> None:
         self.trace = trace
-        self.max_mb = max_mb  # of the page: beyond, the insides of some layers are left out
+        self.max_mb = max_mb  # of the page; a larger one omits the internals of some layers
 
     def __repr__(self) -> str:
-        return f"{self.trace.source} → {self.trace.text}   (a picture in a notebook; .save('page.html') for a browser)"
+        return f"{self.trace.source} → {self.trace.text}   (notebooks show the page; .save('page.html') writes it)"
 
     @property
     def left_out(self) -> list[str]:
-        """The layers whose insides are not in the page, because the sentence is long."""
+        """The layers whose internals the page omits because the sentence is long."""
         return left_out(self.shown)
 
     @cached_property
     def shown(self) -> Trace:
-        """The trace as the page has it."""
+        """The trace that the page holds."""
         return lighter(self.trace, self.max_mb - page_size() / 1e6)
 
     def html(self) -> str:
@@ -49,8 +49,8 @@ class Explanation:
         return target
 
     def _repr_html_(self) -> str:
-        """The page in a frame that can run its own script and save pictures, and touch nothing of the notebook."""
-        name = f"vitrail-{uuid4().hex}"  # each display is a frame of its own
+        """The page in a sandboxed frame: it can run its script and save pictures, but not touch the notebook."""
+        name = f"vitrail-{uuid4().hex}"  # every display needs its own id
         title = html.escape(f"{self.trace.source} → {self.trace.text}")
         return (
             f'<iframe id="{name}" title="{title}" sandbox="allow-scripts allow-downloads" '
@@ -60,7 +60,7 @@ class Explanation:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """What a notebook may choose from: the frame, and a line of text for whatever cannot show it."""
+        """What a notebook may choose from: the frame, or a line of text if it cannot show HTML."""
         bundle = {"text/plain": repr(self)}
         if (include is None or "text/html" in include) and "text/html" not in (exclude or ()):
             bundle["text/html"] = self._repr_html_()

@@ -1,10 +1,10 @@
-"""Where JavaScript is code and where it is text: comments, strings, templates and regular expressions blanked out."""
+"""Tell JavaScript code from text: comments, strings, templates and regular expressions are blanked out."""
 
 from __future__ import annotations
 
 import re
 
-# A slash after one of these begins a regular expression; after a name, a number or a closing bracket it divides.
+# A slash after one of these begins a regular expression. After a name, a number or a closing bracket it divides.
 _BEFORE_REGEX = re.compile(
     r"(?:^|[=(,:\[!&|?{};+\-*/%~^<>]|\b(?:return|typeof|case|in|of|delete|void|throw|new|else|do|await|yield))\s*$"
 )
@@ -14,11 +14,11 @@ _TOKENS = {
     "regular expression": re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*"),
     "template": re.compile(r"[`}](?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{)"),  # up to its end, or to its next ${
 }
-_TAIL = 40  # characters of code that tell what a slash means
+_TAIL = 40  # characters of code that decide what a slash means
 
 
 class ScanError(ValueError):
-    """Something that begins at `place` and does not end, so that no one can tell text from code."""
+    """Something begins at `place` and does not end, so that text cannot be told from code."""
 
     def __init__(self, what: str, place: int) -> None:
         super().__init__(what)
@@ -26,12 +26,12 @@ class ScanError(ValueError):
 
 
 def blank_text(source: str) -> str:
-    """The source with everything that is not code turned into spaces: as long as before, lines where they were."""
+    """Replace everything that is not code with spaces. Length and line breaks stay the same."""
     return _Scanner(source).run()
 
 
 def without_comments(source: str) -> str:
-    """The source without its comments; a line that holds nothing else goes with them."""
+    """Remove the comments, and the lines that hold nothing else."""
     scanner = _Scanner(source)
     scanner.run()
     kept, place = [], 0
@@ -42,7 +42,7 @@ def without_comments(source: str) -> str:
             kept.append(source[place:line_start])
             place = end + 1
         else:
-            # A comment that spans lines ends a statement where a line's end would.
+            # A comment that spans lines can end a statement, as a line break does.
             kept += [source[place:start].rstrip(" "), "\n" if "\n" in source[start:end] else " "]
             place = end
     return "".join([*kept, source[place:]])
@@ -53,9 +53,9 @@ class _Scanner:
         self.source = source
         self.place = 0
         self.code: list[str] = []
-        self.comments: list[tuple[int, int]] = []  # where each begins and ends
-        self.tail = ""  # the last of the code, a value standing for every text
-        self.braces: list[int] = []  # for every template around this place: the braces open in its ${…}
+        self.comments: list[tuple[int, int]] = []  # start and end of each
+        self.tail = ""  # the last code seen, with a value in place of each text
+        self.braces: list[int] = []  # for each enclosing template: the open braces in its ${…}
 
     def run(self) -> str:
         while self.place < len(self.source):

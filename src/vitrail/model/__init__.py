@@ -12,38 +12,36 @@ Dimension key, for the whole project. A tensor's name ends in its axes: `q_BHTK`
     K  d_k, the width of a head
     V  vocabulary
     W  beam: the hypotheses of one sentence
-    N  B × W: every hypothesis of every sentence, each a row of its own; in a loss, or packed, every token
-    R  relative distances, from -max_distance to max_distance; in a loss, some of its tokens
-    L  looks at the same batch, of which R-Drop has two
+    R  relative distances, from -max_distance to max_distance
+    N  B × W: the hypotheses of all sentences, each a row of its own
+    1  broadcast
+
+In search, training and fast/ there are some more:
+
+    C  candidates: the continuations that a search step looks at
+    N  in a loss, or packed: every token of a batch
+    R  in a loss: some of its tokens
+    L  looks at the same batch, of which R-Drop takes two
     M  L × R
-    P  S filled up to a processor's vector
+    P  S, padded to whole vectors of the processor
     I  inputs of a linear layer
     O  outputs of a linear layer
-    1  broadcast
 """
 
 from vitrail.model.cache import Cache
-from vitrail.model.dropout import masks_from
 from vitrail.model.encoder import Memory
 from vitrail.model.interventions import attentions, without_heads
-from vitrail.model.linear import apply_linear
-from vitrail.model.multiply import numpy_multiplies, openblas_on_one_core
-from vitrail.model.packed import Packing
 from vitrail.model.taps import NO_TAP, Listener, Tap
-from vitrail.model.transformer import Transformer
+from vitrail.model.transformer import Transformer, shifted
 
 __all__ = [
     "NO_TAP",
     "Cache",
     "Listener",
     "Memory",
-    "Packing",
     "Tap",
     "Transformer",
-    "apply_linear",
     "attentions",
-    "masks_from",
-    "numpy_multiplies",
-    "openblas_on_one_core",
+    "shifted",
     "without_heads",
 ]

@@ -5,113 +5,74 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
-from vitrail.model.attention_by_numpy import SHORT, VECTOR, attend_by_numpy
-from vitrail.model.dropout import Dropout
-from vitrail.model.linear import at_once, linear
-from vitrail.model.multiply import numpy_is_asked
-from vitrail.model.packed import Sight
+from vitrail.model.linear import linear
 from vitrail.model.taps import NO_TAP, Tap
-
-# True where a query may look, None for everywhere; any axis may be 1 and broadcast. Packed sentences have no padding to
-# hide, and say it otherwise.
-Visible = Tensor | Sight | None
 
 
 @dataclass(frozen=True)
 class KeysValues:
-    """What queries look at: the keys and values of every position, of each kv head."""
+    """What queries look at: the keys and values of every position, one set for each kv head."""
 
     k_BGSK: Tensor
     v_BGSK: Tensor
 
 
 class DotProduct(nn.Module):
-    """Scaled dot-product attention (section 3.2.1), and what other kinds of it are built on.
+    """Scaled dot-product attention: equation (1) of section 3.2.1. Other kinds of attention derive from it.
 
-    The paper drops nothing here. With `dropout`, a query misses some of the keys it would look at while training.
+    The paper has no dropout here. With `dropout`, a query misses some of the keys it would look at during training.
     """
 
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
     def place(self, vectors: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
-        """Queries or keys as they meet, `first` being the position of the first: here, just as they are."""
+        """Prepare queries or keys, `first` being the position of the first one. Plain attention leaves them alone."""
         return vectors
 
-    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
-        """Mix, for every query, the values of the keys it finds relevant."""
-        k_BGSK, v_BGSK = seen.k_BGSK, seen.v_BGSK
-        drops = self.training and self.dropout.share > 0
+    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+        """Mix, for every query, the values of the keys it finds relevant. `visible` is True where it may look."""
+        drops = self.training and self.dropout.p > 0
         if not tap.active and not drops:
-            return attend(q_BHTK, k_BGSK, v_BGSK, visible)
-        assert not isinstance(visible, Sight), "packed sentences are for attention that only looks"
+            return fused(q_BHTK, seen, visible_B1TS)
 
-        # Equation (1) step by step, as the post draws it; a test holds both paths equal.
-        k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
+        # Equation (1) step by step, as the post draws it. Tests hold it equal to torch's fused kernel.
+        k_BHSK, v_BHSK = one_per_head(seen.k_BGSK, q_BHTK), one_per_head(seen.v_BGSK, q_BHTK)
         scores_BHTS = tap("scores", q_BHTK @ k_BHSK.mT)
-        weights_BHTS = weigh(scores_BHTS, q_BHTK.size(-1), visible, tap=tap)
+        scaled_BHTS = scores_BHTS / q_BHTK.size(-1) ** 0.5
+        weights_BHTS = weigh(scaled_BHTS, visible_B1TS, tap=tap)
         return tap("z", self.dropout(weights_BHTS) @ v_BHSK)
 
 
-def attend(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSK: Tensor, visible: Visible) -> Tensor:
-    """All of equation (1) at once, by whatever is fastest here; tests hold every way equal to the one step by step."""
-    on_cpu = q_BHTK.device.type == "cpu"
-    if on_cpu and torch.is_autocast_enabled("cpu"):
-        # In bf16 the fused kernel's way back takes a CPU seven times as long as in float32.
-        with torch.autocast("cpu", enabled=False):
-            return attend(q_BHTK.float(), k_BGSK.float(), v_BGSK.float(), visible)
-    if isinstance(visible, Sight) or (numpy_is_asked(q_BHTK) and k_BGSK.size(2) <= SHORT):
-        k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
-        return attend_by_numpy(q_BHTK, k_BHSK, v_BHSK, visible)
-    if on_cpu and q_BHTK.requires_grad and VECTOR // 2 <= k_BGSK.size(2) < VECTOR:
-        k_BHSK, v_BHSK = one_for_each_head(k_BGSK, q_BHTK), one_for_each_head(v_BGSK, q_BHTK)
-        return attend_to_few(q_BHTK, k_BHSK, v_BHSK, visible)
-    grouped = k_BGSK.size(1) != q_BHTK.size(1)
-    return F.scaled_dot_product_attention(q_BHTK, k_BGSK, v_BGSK, attn_mask=visible, enable_gqa=grouped)
+def fused(q_BHTK: Tensor, seen: KeysValues, attn_mask: Tensor | None) -> Tensor:
+    """Equation (1) in one of torch's kernels. A floating-point mask is added to the scaled scores."""
+    grouped = seen.k_BGSK.size(1) != q_BHTK.size(1)
+    return F.scaled_dot_product_attention(q_BHTK, seen.k_BGSK, seen.v_BGSK, attn_mask, enable_gqa=grouped)
 
 
-def attend_to_few(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, visible_B1TS: Tensor | None) -> Tensor:
-    """Fewer keys than a CPU takes at a time: filled up with empty ones, a softmax is ten times as fast.
-
-    Nobody looks at the empty ones, but who sees nothing else: for them it comes to nothing, as it should.
-    """
-    batch, _, queries, d_k = q_BHTK.shape
-    keys = k_BHSK.size(2)
-    seen_B1TP = torch.zeros(batch, 1, queries, VECTOR, dtype=torch.bool)
-    seen_B1TP[..., :keys] = True if visible_B1TS is None else visible_B1TS
-    seen_B1TP[..., -1] = ~seen_B1TP.any(-1)
-    empty = (0, 0, 0, VECTOR - keys)
-    scaled_BHTP = (q_BHTK * d_k**-0.5) @ F.pad(k_BHSK, empty).mT
-    bias_B1TP = torch.zeros(seen_B1TP.shape, dtype=scaled_BHTP.dtype).masked_fill_(~seen_B1TP, -inf)
-    z_BHTK: Tensor = (scaled_BHTP + bias_B1TP).softmax(-1) @ F.pad(v_BHSK, empty)
-    return z_BHTK
-
-
-def one_for_each_head(x_BGSK: Tensor, q_BHTK: Tensor) -> Tensor:
-    """The keys or values of kv heads, repeated for every head that shares them."""
+def one_per_head(x_BGSK: Tensor, q_BHTK: Tensor) -> Tensor:
+    """The keys or values of the kv heads, repeated for every head that shares them."""
     shared_by = q_BHTK.size(1) // x_BGSK.size(1)
     return x_BGSK if shared_by == 1 else x_BGSK.repeat_interleave(shared_by, dim=1)
 
 
-def weigh(scores_BHTS: Tensor, d_k: int, visible_B1TS: Tensor | None, *, tap: Tap) -> Tensor:
-    """Scores to weights: divided by √d_k, hidden positions left out, softmax."""
-    scaled_BHTS = scores_BHTS / d_k**0.5
+def weigh(scaled_BHTS: Tensor, visible_B1TS: Tensor | None, *, tap: Tap) -> Tensor:
+    """Turn scaled scores into weights: hide what a query may not see, then softmax."""
     if visible_B1TS is None:
         return tap("weights", tap("scaled", scaled_BHTS).softmax(-1))
     scaled_BHTS = tap("scaled", scaled_BHTS.masked_fill(~visible_B1TS, -inf))
-    # A row that sees nothing weighs nothing. Only such a row: any other NaN is a fault that must stay in sight.
+    # A query that sees nothing gets weights of zero. Any other NaN is a fault and must stay visible.
     sees_nothing_B1T1 = ~visible_B1TS.any(-1, keepdim=True)
     return tap("weights", scaled_BHTS.softmax(-1).masked_fill(sees_nothing_B1T1, 0.0))
 
 
 class MultiHeadAttention(nn.Module):
-    """Several attentions side by side, each with its own view (section 3.2.2); kv heads fewer than heads are shared."""
+    """Several attentions side by side (section 3.2.2). With fewer kv heads than heads, some heads share them."""
 
     def __init__(self, config: ModelConfig, dot_product: DotProduct) -> None:
         super().__init__()
@@ -123,40 +84,31 @@ class MultiHeadAttention(nn.Module):
         self.output = linear(width, config.d_model, bias=config.bias)
         self.dot_product = dot_product
 
-    def forward(self, x_BTD: Tensor, seen_BSD: Tensor, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, x_BTD: Tensor, seen_BSD: Tensor, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
         """What every position of `x` gathers from the positions of `seen`."""
-        if tap.active:
-            q_BHTK, seen = self.queries(x_BTD, tap=tap), self.keys_values(seen_BSD, tap=tap)
-        else:
-            q_BHTK, seen = self._all_at_once(x_BTD, seen_BSD)
-        return self.gather(q_BHTK, seen, visible, tap=tap)
+        q_BHTK, seen = self.queries(x_BTD, tap=tap), self.keys_values(seen_BSD, tap=tap)
+        return self.gather(q_BHTK, seen, visible_B1TS, tap=tap)
 
     def queries(self, x_BTD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> Tensor:
-        """The queries of positions from `first` on, ready to meet keys."""
-        q_BHTK = tap("q", self._split_heads(self.query(x_BTD)))
+        """The queries of the positions from `first` on."""
+        q_BHTK = tap("q", self.split_heads(self.query(x_BTD)))
         return self.dot_product.place(q_BHTK, first=first, tap=tap, name="q_rotated")
 
     def keys_values(self, x_BSD: Tensor, *, first: int = 0, tap: Tap = NO_TAP) -> KeysValues:
-        """The keys and values of positions from `first` on, ready to be met."""
-        k_BGSK = tap("k", self._split_heads(self.key(x_BSD)))
-        v_BGSK = tap("v", self._split_heads(self.value(x_BSD)))
+        """The keys and values of the positions from `first` on."""
+        k_BGSK = tap("k", self.split_heads(self.key(x_BSD)))
+        v_BGSK = tap("v", self.split_heads(self.value(x_BSD)))
         return KeysValues(self.dot_product.place(k_BGSK, first=first, tap=tap, name="k_rotated"), v_BGSK)
 
-    def gather(self, q_BHTK: Tensor, seen: KeysValues, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
-        """Let every head attend, join what they found, and mix it through W^O."""
-        z_BHTK = self.dot_product(q_BHTK, seen, visible, tap=tap)
-        return tap("output", self.output(z_BHTK.transpose(1, 2).flatten(2)))
+    def gather(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+        """Let every head attend, join what the heads found, and mix it through W^O."""
+        z_BHTK = self.dot_product(q_BHTK, seen, visible_B1TS, tap=tap)
+        return tap("output", self.output(self.join_heads(z_BHTK)))
 
-    def _all_at_once(self, x_BTD: Tensor, seen_BSD: Tensor) -> tuple[Tensor, KeysValues]:
-        """The same as `queries` and `keys_values`, which a test holds it to, in fewer multiplications."""
-        if x_BTD is seen_BSD:
-            queries, keys, values = at_once(x_BTD, self.query, self.key, self.value)
-        else:
-            queries, (keys, values) = self.query(x_BTD), at_once(seen_BSD, self.key, self.value)
-        q_BHTK, k_BGSK, v_BGSK = map(self._split_heads, (queries, keys, values))
-        q_BHTK = self.dot_product.place(q_BHTK, first=0, tap=NO_TAP, name="q_rotated")
-        k_BGSK = self.dot_product.place(k_BGSK, first=0, tap=NO_TAP, name="k_rotated")
-        return q_BHTK, KeysValues(k_BGSK, v_BGSK)
-
-    def _split_heads(self, x: Tensor) -> Tensor:
+    def split_heads(self, x: Tensor) -> Tensor:
+        """A row of heads for every position, as heads of positions: (B, T, H · K) to (B, H, T, K)."""
         return x.view(*x.shape[:2], -1, self.d_k).transpose(1, 2)
+
+    def join_heads(self, z_BHTK: Tensor) -> Tensor:
+        """The other way round."""
+        return z_BHTK.transpose(1, 2).flatten(2)

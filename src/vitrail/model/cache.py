@@ -1,7 +1,7 @@
-"""What a search remembers from step to step, so that no key or value is computed twice.
+"""What a search keeps from step to step, so that no key or value is computed twice.
 
-The decoder's own keys and values belong to a hypothesis, and move when the hypothesis moves. The encoder's belong to
-a sentence: they are stored once, and in cross-attention a sentence's hypotheses are so many queries.
+The decoder's own keys and values belong to a hypothesis and move with it. The encoder's belong to a sentence: they are
+stored once, and in cross-attention the hypotheses of a sentence are queries to the same keys.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from vitrail.model.attention import KeysValues
 
-_ROOM = 32  # positions by which a buffer grows: few copies of the past, and little empty room to move with it
+_ROOM = 32  # positions by which a buffer grows: few copies of the past, and little empty room to copy with it
 
 
 class Past:
@@ -25,7 +25,7 @@ class Past:
         self._v_NGSK = torch.empty(0)
 
     def append(self, newest: KeysValues) -> KeysValues:
-        """Add the newest position, and give everything up to it."""
+        """Add the newest position, and return everything up to it."""
         if self.length == 0:
             self._k_NGSK, self._v_NGSK = _with_room(newest.k_BGSK, 0), _with_room(newest.v_BGSK, 0)
         elif self.length == self._k_NGSK.size(2):
@@ -36,7 +36,7 @@ class Past:
         return KeysValues(self._k_NGSK[:, :, : self.length], self._v_NGSK[:, :, : self.length])
 
     def select(self, rows_N: Tensor) -> None:
-        """Go on with these rows; one may come several times."""
+        """Continue with these rows. A row may appear several times."""
         if self.length:
             self._k_NGSK, self._v_NGSK = self._k_NGSK.index_select(0, rows_N), self._v_NGSK.index_select(0, rows_N)
 
@@ -49,13 +49,13 @@ class LayerCache:
         self.memory = KeysValues(memory.k_BGSK.contiguous(), memory.v_BGSK.contiguous())
 
     def keep(self, rows_B: Tensor) -> None:
-        """Go on with these sentences' memories."""
+        """Continue with the memories of these sentences."""
         k_BGSK, v_BGSK = self.memory.k_BGSK.index_select(0, rows_B), self.memory.v_BGSK.index_select(0, rows_B)
         self.memory = KeysValues(k_BGSK, v_BGSK)
 
 
 class Cache:
-    """A search's whole memory: B sentences with W hypotheses each, all of one length."""
+    """Everything a search keeps: B sentences with W hypotheses each, all of the same length."""
 
     def __init__(self, layers: Iterable[LayerCache], visible_B11S: Tensor) -> None:
         self.layers = tuple(layers)
@@ -80,7 +80,7 @@ class Cache:
         self._select(rows_BW, self.sentences * before)
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these sentences only, in this order."""
+        """Continue with these sentences only, in this order."""
         rows_BW = rows[:, None] * self.hypotheses + torch.arange(self.hypotheses, device=rows.device)
         self._select(rows_BW, self.sentences * self.hypotheses)
         self.visible_B11S = self.visible_B11S.index_select(0, rows)
@@ -90,7 +90,7 @@ class Cache:
     def _select(self, rows_BW: Tensor, rows_before: int) -> None:
         rows_N = rows_BW.flatten()
         if torch.equal(rows_N, torch.arange(rows_before, device=rows_N.device)):
-            return  # nothing moved, as in greedy search: copy nothing
+            return  # nothing moved, as in greedy search
         for layer in self.layers:
             layer.past.select(rows_N)
 

@@ -12,7 +12,6 @@ from vitrail.model.attention import DotProduct, MultiHeadAttention
 from vitrail.model.cache import Cache, LayerCache
 from vitrail.model.encoder import Memory
 from vitrail.model.feed_forward import FeedForward
-from vitrail.model.packed import Sight
 from vitrail.model.positions import build_dot_product
 from vitrail.model.taps import NO_TAP, Tap
 
@@ -29,14 +28,15 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.add_norm_3 = build_add_norm(config)
 
-    def forward(self, x_BTD: Tensor, visible: Tensor | Sight, memory: Memory, *, tap: Tap = NO_TAP) -> Tensor:
+    def forward(self, x_BTD: Tensor, visible_11TS: Tensor, memory: Memory, *, tap: Tap = NO_TAP) -> Tensor:
         """Every position at once: look back, look at the source, think."""
 
         def look_back(x_BTD: Tensor) -> Tensor:
-            return self.self_attention.forward(x_BTD, x_BTD, visible, tap=tap.at("self_attention"))
+            return self.self_attention.forward(x_BTD, x_BTD, visible_11TS, tap=tap.at("self_attention"))
 
         def look_at_source(x_BTD: Tensor) -> Tensor:
-            return self.cross_attention.forward(x_BTD, memory.output_BSD, memory.visible, tap=tap.at("cross_attention"))
+            seen_BSD, visible_B11S = memory.output_BSD, memory.visible_B11S
+            return self.cross_attention.forward(x_BTD, seen_BSD, visible_B11S, tap=tap.at("cross_attention"))
 
         def think(x_BTD: Tensor) -> Tensor:
             return self.feed_forward.forward(x_BTD, tap=tap.at("feed_forward"))
@@ -47,7 +47,7 @@ class DecoderLayer(nn.Module):
         return tap("output", x_BTD)
 
     def step(self, x_BWD: Tensor, cache: LayerCache, visible_B11S: Tensor) -> Tensor:
-        """The newest position of every hypothesis, what came before being in the cache."""
+        """The newest position of every hypothesis. What came before is in the cache."""
 
         def look_back(x_BWD: Tensor) -> Tensor:
             attention, first = self.self_attention, cache.past.length
@@ -57,7 +57,7 @@ class DecoderLayer(nn.Module):
             return gathered_N1D.view_as(x_BWD)
 
         def look_at_source(x_BWD: Tensor) -> Tensor:
-            # A sentence's hypotheses are so many queries to the one memory they share.
+            # A sentence's hypotheses are queries to the one memory that they share.
             return self.cross_attention.gather(self.cross_attention.queries(x_BWD), cache.memory, visible_B11S)
 
         x_BWD = self.add_norm_1(x_BWD, look_back)
@@ -66,33 +66,33 @@ class DecoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """The stack of layers, and with pre-norm the norm that ends it."""
+    """The stack of layers and, with pre-norm, a final norm."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.final_norm = build_final_norm(config)
 
-    def forward(self, x_BTD: Tensor, visible: Tensor | Sight, memory: Memory, *, tap: Tap = NO_TAP) -> Tensor:
-        """Embedded words to vectors that tell the next ones."""
+    def forward(self, x_BTD: Tensor, visible_11TS: Tensor, memory: Memory, *, tap: Tap = NO_TAP) -> Tensor:
+        """Turn embedded words into vectors that predict the next words."""
         for number, layer in enumerate(self.layers):
-            x_BTD = layer(x_BTD, visible, memory, tap=tap.at(number))
+            x_BTD = layer(x_BTD, visible_11TS, memory, tap=tap.at(number))
         return tap("output", self.final_norm(x_BTD))
 
     def start(self, memory: Memory) -> Cache:
-        """A cache that knows the memory and no target word yet."""
-        assert isinstance(memory.visible, Tensor), "packed sentences are for training alone"
-        layers = (LayerCache(layer.cross_attention.keys_values(memory.output_BSD)) for layer in self._each_layer())
-        return Cache(layers, memory.visible)
+        """A cache that holds the memory and no target word yet."""
+        layers = (LayerCache(layer.cross_attention.keys_values(memory.output_BSD)) for layer in self.each_layer())
+        return Cache(layers, memory.visible_B11S)
 
     def step(self, x_BWD: Tensor, cache: Cache) -> Tensor:
         """The newest position of every hypothesis through every layer."""
-        for layer, layer_cache in zip(self._each_layer(), cache.layers, strict=True):
+        for layer, layer_cache in zip(self.each_layer(), cache.layers, strict=True):
             x_BWD = layer.step(x_BWD, layer_cache, cache.visible_B11S)
         normed_BWD: Tensor = self.final_norm(x_BWD)
         return normed_BWD
 
-    def _each_layer(self) -> Iterator[DecoderLayer]:
+    def each_layer(self) -> Iterator[DecoderLayer]:
+        """The layers, as what they are: `nn.ModuleList` only promises modules."""
         for layer in self.layers:
             assert isinstance(layer, DecoderLayer)
             yield layer

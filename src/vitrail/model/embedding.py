@@ -1,7 +1,7 @@
 """Words as vectors, and vectors as words again: section 3.4 of the paper, "Embeddings and Softmax".
 
-There are three tables (the source's, the target's and the output layer's) that may be one and the same. Each way of
-sharing them is a class that holds every table once, under one name, so that nothing is stored twice.
+There are three tables (source, target and output layer), and some of them may be the same one. Each way of sharing
+them is a class that holds every table once, under one name, so nothing is stored twice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from vitrail.config import ModelConfig
+from vitrail.config import TIES, ModelConfig
 from vitrail.errors import ConfigError
 from vitrail.model.taps import NO_TAP, Tap
 
@@ -20,7 +20,7 @@ from vitrail.model.taps import NO_TAP, Tap
 class Embeddings(nn.Module, ABC):
     """Source ids to vectors, target ids to vectors, and vectors to one score for each word of the target."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.scale = config.d_model**0.5 if config.embedding_scale else 1.0
 
@@ -52,9 +52,9 @@ class Embeddings(nn.Module, ABC):
 class SharedEmbeddings(Embeddings):
     """One table for all three, as in the paper."""
 
-    def __init__(self, config: ModelConfig, vocabulary: int) -> None:
-        super().__init__(config)
-        self.shared = _embedding_table(vocabulary, config.d_model)
+    def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
+        super().__init__(config, source_vocabulary, target_vocabulary)
+        self.shared = _embedding_table(target_vocabulary, config.d_model)
 
     def source_table_VD(self) -> Tensor:
         """The shared table."""
@@ -73,7 +73,7 @@ class TargetSharedEmbeddings(Embeddings):
     """A table for the source, and one for the target and the output."""
 
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
-        super().__init__(config)
+        super().__init__(config, source_vocabulary, target_vocabulary)
         self.source = _embedding_table(source_vocabulary, config.d_model)
         self.target = _embedding_table(target_vocabulary, config.d_model)
 
@@ -103,21 +103,25 @@ class SeparateEmbeddings(TargetSharedEmbeddings):
         return self.output
 
 
+TABLES: dict[str, type[Embeddings]] = {
+    "all": SharedEmbeddings,
+    "target": TargetSharedEmbeddings,
+    "none": SeparateEmbeddings,
+}
+
+
 def build_embeddings(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Embeddings:
     """The tables, shared as the settings say."""
-    if config.tie_embeddings == "none":
-        return SeparateEmbeddings(config, source_vocabulary, target_vocabulary)
-    if config.tie_embeddings == "target":
-        return TargetSharedEmbeddings(config, source_vocabulary, target_vocabulary)
-    if source_vocabulary != target_vocabulary:
+    if TIES[config.tie_embeddings].needs_joint and source_vocabulary != target_vocabulary:
         raise ConfigError(
-            f"tie_embeddings = 'all' cannot go with vocabularies of {source_vocabulary} and {target_vocabulary}",
+            f"tie_embeddings = '{config.tie_embeddings}' cannot go with vocabularies of {source_vocabulary} "
+            f"and {target_vocabulary}",
             where="[model]",
             fix="two vocabularies cannot share one table: set tie_embeddings = 'target' or 'none'",
         )
-    return SharedEmbeddings(config, target_vocabulary)
+    return TABLES[config.tie_embeddings](config, source_vocabulary, target_vocabulary)
 
 
 def _embedding_table(vocabulary: int, d_model: int) -> nn.Parameter:
-    # N(0, 1/d_model): scaled by √d_model a word's vector is as large as its position's, and logits begin near N(0, 1).
+    # N(0, 1/d_model): scaled by √d_model, a word's vector is as large as its position's, and logits start near N(0, 1).
     return nn.Parameter(torch.randn(vocabulary, d_model) * d_model**-0.5)

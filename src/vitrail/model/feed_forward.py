@@ -8,35 +8,23 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
-from vitrail.model.dropout import Dropout
 from vitrail.model.linear import linear
-from vitrail.model.multiply import numpy_is_asked_for_large
 from vitrail.model.taps import NO_TAP, Tap
 
-
-def relu(x: Tensor) -> Tensor:
-    """The paper's. What numpy multiplied is overwritten: nobody else has it. Of torch's, autograd would make copies."""
-    return F.relu(x, inplace=numpy_is_asked_for_large(x))
-
-
-_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": relu,
-    "gelu": F.gelu,
-    "silu": F.silu,
-}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with an activation between them: the paper's is ReLU."""
+    """Two linear layers with an activation between them. The paper's activation is ReLU."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.inner = linear(config.d_model, config.d_ff, bias=config.bias)
         self.outer = linear(config.d_ff, config.d_model, bias=config.bias)
-        self.activation = _ACTIVATIONS[config.activation]
-        self.dropout = Dropout(config.activation_dropout)  # the paper has none here
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.activation_dropout)  # the paper has none here
 
     def forward(self, x_BTD: Tensor, *, tap: Tap = NO_TAP) -> Tensor:
-        """Widen, activate, and come back."""
+        """Widen, activate, and narrow again."""
         hidden_BTF = tap("hidden", self.activation(self.inner(x_BTD)))
         return tap("output", self.outer(self.dropout(hidden_BTF)))

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from vitrail.errors import DecodeError, did_you_mean
-from vitrail.model.attention import DotProduct, KeysValues, MultiHeadAttention, Visible
+from vitrail.model.attention import DotProduct, KeysValues, MultiHeadAttention
 from vitrail.model.taps import NO_TAP, Tap
 from vitrail.model.transformer import Transformer
 
 
 class GatedHeads(DotProduct):
-    """An attention whose heads find something or, where they are off, exactly nothing: their z is 0 before W^O."""
+    """An attention with some heads switched off: their z is 0 before W^O."""
 
     def __init__(self, inner: DotProduct, is_off_H: Tensor) -> None:
         super().__init__()
@@ -23,21 +23,21 @@ class GatedHeads(DotProduct):
         self.is_off_1H11 = is_off_H[None, :, None, None]
 
     def place(self, vectors: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
-        """Queries or keys as the attention within places them."""
+        """Prepare queries or keys as the inner attention does."""
         return self.inner.place(vectors, first=first, tap=tap, name=name)
 
-    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible: Visible, *, tap: Tap = NO_TAP) -> Tensor:
-        """Attend, then close the gate. A listener hears z as it goes on to W^O: after the gate."""
+    def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
+        """Attend, then close the gate. A listener hears z as it enters W^O: after the gate."""
         if not tap.active:
-            return self._close(self.inner.forward(q_BHTK, seen, visible))
-        return self.inner.forward(q_BHTK, seen, visible, tap=_BehindTheGate(self, tap))
+            return self._close(self.inner.forward(q_BHTK, seen, visible_B1TS))
+        return self.inner.forward(q_BHTK, seen, visible_B1TS, tap=_BehindTheGate(self, tap))
 
     def _close(self, z_BHTK: Tensor) -> Tensor:
         return z_BHTK.masked_fill(self.is_off_1H11.to(z_BHTK.device), 0.0)
 
 
 class _BehindTheGate(Tap):
-    """The tap of a gated attention: every value passes, z through the gate."""
+    """The tap of a gated attention: it passes every value on, z through the gate."""
 
     def __init__(self, gate: GatedHeads, tap: Tap) -> None:
         super().__init__(lambda _name, _value: None)
@@ -51,11 +51,11 @@ class _BehindTheGate(Tap):
 def without_heads(model: Transformer, heads_off: Mapping[str, Iterable[int]]) -> Transformer:
     """The model with these heads switched off: `{"decoder.0.cross_attention": [0, 3]}`.
 
-    It shares the parameters of the one it is made from, which stays as it is and may go on working meanwhile.
+    It is a copy that shares the model's parameters. The model itself does not change and can be used at the same time.
     """
     chosen = {name: sorted(set(heads)) for name, heads in heads_off.items()}
     _check(model, chosen)
-    # Whatever is in the memo counts as copied: the modules are new, their parameters are the model's own.
+    # What is in the memo counts as copied already: the modules are new, their parameters are the model's own.
     changed = deepcopy(model, {id(parameter): parameter for parameter in model.parameters()})
     for name, attention in attentions(changed).items():
         if heads := chosen.get(name):

@@ -16,7 +16,7 @@ def mask_padding(ids_BS: Tensor) -> Tensor:
 def mask_future(length: int, device: torch.device) -> Tensor:
     """Every position sees itself and what came before it.
 
-    That is all a target needs: its padding stands on the right, so that it lies in the future of every word.
+    A target needs no more: its padding is on the right, so it lies in the future of every word.
     """
     visible_TS = torch.ones(length, length, dtype=torch.bool, device=device).tril()
     return visible_TS[None, None]

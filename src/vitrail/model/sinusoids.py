@@ -1,6 +1,6 @@
 """Tables of sines and cosines: section 3.5 of the paper, and the two other arrangements in use.
 
-A table is a function of position alone, so it is never saved and reaches any length.
+A table depends on positions alone, so it is never saved, and it reaches any length.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TableOf = Callable[[int], Tensor]  # how many positions -> a row for each
 
 def angles(positions: int, pairs: int, steps: float) -> Tensor:
     """Position × 10000^(-i / steps) for i = 0 … pairs - 1: wavelengths from 2π towards 10000 · 2π."""
-    # In double precision: in single, an angle of a thousand radians has lost the fourth digit of its sine.
+    # In double precision: in single precision the sine of a thousand radians is off in its fourth digit.
     position = torch.arange(positions, dtype=torch.float64)
     index = torch.arange(pairs, dtype=torch.float64)
     return position[:, None] * 10000.0 ** (-index / steps)
@@ -40,10 +40,10 @@ def halved_sinusoids(d_model: int, positions: int) -> Tensor:
 
 
 class GrowingTable:
-    """A table that is made as long as the longest sentence so far.
+    """A table that grows to the longest sentence so far.
 
-    It is no buffer of a module: it has no place in a saved model, and processes that train together see sentences of
-    different lengths, while torch.distributed wants buffers of one size.
+    It is not a buffer of a module: it does not belong in a saved model, and processes that train together see sentences
+    of different lengths, while torch.distributed wants buffers of the same size.
     """
 
     def __init__(self, table_of: TableOf) -> None:
@@ -54,8 +54,8 @@ class GrowingTable:
         """The rows of `count` positions from `first` on, in the type and on the device of `like`."""
         table = self._table
         if len(table) < first + count or table.dtype != like.dtype or table.device != like.device:
-            # Twice as long each time, and a plain tensor even when first asked for in inference mode: a table made
-            # there could never be trained with.
+            # Twice as long each time. It must be a plain tensor even if it is first needed in inference mode, because
+            # nothing can be trained with a tensor that was made there.
             with torch.inference_mode(mode=False), torch.no_grad():
                 length = max(64, 1 << (first + count - 1).bit_length())
                 table = self._table = self._table_of(length).to(dtype=like.dtype, device=like.device)

@@ -1,7 +1,7 @@
-"""Taps: listen to every value the post draws, by name, or put another in its place.
+"""Taps: listen to every value that the post draws, by name, or replace it.
 
-A name is a path through the model: `encoder.0.self_attention.weights`. Every part is handed a tap that already
-knows the way to it, and offers its values under their last names.
+A name is a path through the model: `encoder.0.self_attention.weights`. Every part gets a tap that already knows the
+path to it, and offers its values under the last part of their names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Listener = Callable[[str, Tensor], Tensor | None]
 
 
 class Tap:
-    """Offers values to a listener, which may read one (return None) or return another, which then flows on."""
+    """Offers values to a listener, which may read one (return None) or replace it (return another)."""
 
     active: bool = True
 
@@ -26,14 +26,14 @@ class Tap:
         self._path = path
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
-        """Offer a value, and give back the one to go on with."""
+        """Offer a value, and return the one to continue with."""
         full_name = f"{self._path}{name}"
         replacement = self._listener(full_name, value)
         if replacement is None:
             return value
         if replacement.shape != value.shape:
             raise VitrailError(
-                f"a listener replaced a value of shape {tuple(value.shape)} by one of {tuple(replacement.shape)}",
+                f"a listener replaced a value of shape {tuple(value.shape)} with one of {tuple(replacement.shape)}",
                 where=full_name,
                 fix="return a tensor of the same shape, or None to leave the value as it is",
             )
@@ -45,7 +45,7 @@ class Tap:
 
 
 class _NoTap(Tap):
-    """Nobody listens: no name is ever put together."""
+    """Nobody listens, and no name is ever built."""
 
     active = False
 

@@ -1,4 +1,4 @@
-"""The studio: the viewer in a browser, with a model behind it, for the person at this computer and nobody else."""
+"""The studio: the viewer in a browser with a live model behind it, for this computer's user only."""
 
 from vitrail.serve.guard import Guard
 from vitrail.serve.listen import listen, serve

@@ -94,14 +94,14 @@ REOPEN = "open the address that `vitrail studio` printed, with its token"
 
 
 def problem(status: int, what: str, *, where: str | None = None, fix: str | None = None) -> Response:
-    """An error as the page reads it."""
+    """An error in the form that the page reads."""
     content: dict[str, Any] = {"error": {"what": what, "where": where, "fix": fix}}
-    # ASCII only: half a character, which JSON can name, cannot be written in UTF-8.
+    # ASCII only: JSON can escape a lone surrogate, but UTF-8 cannot encode one.
     return Response(json.dumps(content), status_code=status, media_type="application/json")
 
 
 async def _short_body(receive: Receive) -> bytes | None:
-    """What was sent, however many pieces it comes in; None where it is too long, or where the sender went away."""
+    """Read the whole body, in however many chunks it comes. None if it is too long or the client disconnects."""
     body: bytes = b""
     while True:
         message = await receive()
@@ -115,7 +115,7 @@ async def _short_body(receive: Receive) -> bytes | None:
 
 
 def _once(body: bytes) -> Receive:
-    """The same body again, for the application behind."""
+    """Replay a body that was already read, for the application behind."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import errno
 import socket
-import threading
-import webbrowser
+from contextlib import nullcontext
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from vitrail.errors import VitrailError
+from vitrail.serve.handover import opened
 
 LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8765
 
 
 def listen(port: int | None) -> socket.socket:
-    """A socket that listens on this port; 0: on any free one; None: on the usual one, or if it is taken on any."""
+    """Listen on this port. 0 means any free port; None means the usual port, or any free one if it is in use."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -40,10 +40,9 @@ def serve(app: ASGIApp, listening: socket.socket, *, open_address: str | None) -
     """Answer until Ctrl-C. The socket listens already, so a browser that is opened now will be answered."""
     # Requests are not logged: their addresses hold the token.
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="off")
-    if open_address is not None:
-        threading.Thread(target=webbrowser.open, args=(open_address,), daemon=True).start()
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        with nullcontext() if open_address is None else opened(open_address):
+            uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         pass  # uvicorn has ended in peace, and tells who asked for it
     finally:

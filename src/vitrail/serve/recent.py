@@ -1,4 +1,4 @@
-"""The last traces that were sent, whole: a page that was sent a lighter one asks for the rest when it is looked at."""
+"""The last few traces in full. A page that was sent a lighter one requests the rest when the user looks at it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from vitrail.trace import Trace, inside, lighter
 from vitrail.trace.format import Array
 from vitrail.trace.lighter import left_out
 
-KEPT = 2  # a translation and the one before it; each may take hundreds of MB
-SENT_MB = 60.0  # what is sent at once: a page that is served can ask for more
+KEPT = 2  # the current translation and the previous one; each may take hundreds of MB
+SENT_MB = 60.0  # sent at once; the page can request the rest
 
 
 class UnknownTraceError(VitrailError):
@@ -19,13 +19,13 @@ class UnknownTraceError(VitrailError):
 
 
 class Recent:
-    """What was left out of the last traces."""
+    """Keeps the last traces whose internals were not all sent."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Trace] = OrderedDict()
 
     def send(self, trace: Trace) -> Trace:
-        """The trace to send: the whole, or a lighter one that has an id to ask for the rest with."""
+        """The trace to send: in full, or a lighter one with an id for requesting the rest."""
         light = lighter(trace, SENT_MB)
         if not left_out(light):
             return trace
@@ -36,10 +36,10 @@ class Recent:
         return Trace({**light.document, "id": number})
 
     def inside(self, number: str, layer: str) -> dict[str, Array]:
-        """What was left out of a layer."""
+        """The arrays of a layer that were not sent."""
         trace = self._kept.get(number)
         if trace is None:
             raise UnknownTraceError(
-                "the studio has moved on to other sentences", where="trace", fix="translate this one again"
+                "the studio no longer keeps this trace", where="trace", fix="translate the sentence again"
             )
         return inside(trace, layer)

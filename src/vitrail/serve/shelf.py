@@ -1,4 +1,4 @@
-"""The models that a studio can show: folders, and all in folders of folders, known by their names alone."""
+"""The models that a studio shows. Each has a name; the page can request them by name only, never by path."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vitrail.config import VOCABULARIES
 from vitrail.data import Prepared
 from vitrail.errors import FolderError, VitrailError, did_you_mean
 from vitrail.folder import CONFIG, MANIFEST, WEIGHTS, ModelFolder
@@ -19,18 +20,20 @@ from vitrail.text import Tokenizers
 if TYPE_CHECKING:
     from vitrail.translator import Translator
 
-STREET = ("the animal didn't cross the street because it was too tired", "fr")  # what the post is known for
+STREET = ("the animal didn't cross the street because it was too tired", "fr")  # the post's famous example
+# For models of everyday sentences, such as the built-in one.
+EVERYDAY = ("The cat is sleeping because it is tired.", "fr")
 
 Stamp = tuple[int, ...]
 
 
 class UnknownModelError(VitrailError):
-    """A name that is not on the shelf."""
+    """No model on the shelf has this name."""
 
 
 @dataclass(frozen=True)
 class _Held:
-    """A translator, and what its folder looked like when it was read."""
+    """A translator, and the stamp of its folder when it was loaded."""
 
     path: Path
     stamp: Stamp
@@ -38,7 +41,7 @@ class _Held:
 
 
 class Shelf:
-    """Models by name. One of them is in memory, the one that was asked for last; one at a time computes."""
+    """Models by name. Only the last one used stays in memory, and one request computes at a time."""
 
     def __init__(self, *places: Path) -> None:
         self.places = places
@@ -48,43 +51,45 @@ class Shelf:
             _check(place)
 
     def folders(self) -> dict[str, Path]:
-        """What there is now, by name: a run that began a moment ago is there too."""
+        """The models by name, looked up afresh, so that a run that has just begun is included."""
         found: dict[str, Path] = {}
         for place in self.places:
             for name, path in _models_in(place).items():
                 held = found.setdefault(name, path)
                 if held.resolve() != path.resolve():
-                    found[str(path)] = path  # the second of a name has its whole path for one
+                    found[str(path)] = path  # a second model of the same name is listed by its path
         return found
 
     def find(self, name: str) -> Path:
-        """The folder of a name on the list; a name is never taken for a path."""
+        """The folder of a listed model. A name is never treated as a path."""
         folders = self.folders()
         if name not in folders:
             near = did_you_mean(name, folders)
             raise UnknownModelError(
-                f"the studio has no model called '{name}'", where="model", fix=near or f"it has {', '.join(folders)}"
+                f"the studio has no model called '{name}'",
+                where="model",
+                fix=near or f"choose from {', '.join(folders)}",
             )
         return folders[name]
 
     def entries(self) -> list[dict[str, Any]]:
-        """Each model with the languages it can be asked for, and a sentence to begin with."""
+        """Each model with its target languages and an example sentence."""
         return [{"name": name, **_describe(path, _stamp(path))} for name, path in self.folders().items()]
 
     @contextmanager
     def using(self, name: str) -> Iterator[Translator]:
-        """A model to compute with, read again if training has replaced it; nobody else computes meanwhile."""
+        """A model to compute with, reloaded if training has replaced it. Other requests wait."""
         path = self.find(name)
         with self._lock:
             stamp = _stamp(path)
             if self._held is None or (self._held.path, self._held.stamp) != (path, stamp):
-                self._held = None  # before the next is read: there may not be room for two
+                self._held = None  # free it first: there may not be room for two
                 self._held = _Held(path, stamp, _load(path))
             yield self._held.translator
 
 
 def _check(place: Path) -> None:
-    """Say now whatever is wrong with a model, or with a folder of them."""
+    """Raise an error now if this is neither a valid model nor a folder of models."""
     if _is_model(place):
         ModelFolder.open(place)
     elif not _models_in(place):
@@ -92,12 +97,12 @@ def _check(place: Path) -> None:
         raise FolderError(
             what if place.exists() else "there is no such folder",
             where=str(place),
-            fix="give the folder that `vitrail train … --out FOLDER` wrote, or one that holds such folders",
+            fix="pass a folder that `vitrail train … --out FOLDER` wrote, a folder of such folders, or builtin",
         )
 
 
 def _models_in(place: Path) -> dict[str, Path]:
-    """The model that a folder is, or those that it holds."""
+    """The model in this folder, or the models in its subfolders."""
     if _is_model(place):
         return {place.resolve().name: place}
     inside = sorted(place.iterdir()) if place.is_dir() else []
@@ -109,7 +114,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _stamp(path: Path) -> Stamp:
-    """Changes whenever the model does: the manifest is written anew with every file that it names."""
+    """Changes whenever the model does, because the manifest is rewritten with every file that it lists."""
     try:
         status = (path / MANIFEST).stat()
     except OSError:
@@ -118,7 +123,7 @@ def _stamp(path: Path) -> Stamp:
 
 
 def _load(path: Path) -> Translator:
-    """The translator in a folder. Until a run has saved anything it is the one that the run began with."""
+    """Load the translator in a folder. If a run has saved no weights yet, build the untrained model it began with."""
     from vitrail.translator import Translator, load
 
     if (path / WEIGHTS).exists():
@@ -144,7 +149,7 @@ def _describe(path: Path, _stamp: Stamp) -> dict[str, Any]:
     try:
         folder = ModelFolder.open(path)
     except FolderError:
-        return {"languages": []}  # listed all the same: asked for, it says what is wrong with it
+        return {"languages": []}  # listed all the same; using it reports what is wrong
     example = _example(folder)
     return {
         "languages": list(folder.tokenizers.languages),
@@ -154,17 +159,21 @@ def _describe(path: Path, _stamp: Stamp) -> dict[str, Any]:
 
 
 def _example(folder: ModelFolder) -> dict[str, str | None] | None:
-    """A sentence that the model can read: the post's, or the first of its validation data."""
+    """A sentence that the model can read: the post's, the first of its validation data, or an everyday one."""
     tokenizers = folder.tokenizers
     text, to = STREET
-    post: dict[str, str | None] = {"text": text, "to": to}
-    readable = to in tokenizers.languages and _is_readable(tokenizers, text)
-    if readable and tokenizers.source.kind == "word":
-        return post
+    if (
+        VOCABULARIES[tokenizers.source.kind].whole_words
+        and to in tokenizers.languages
+        and _is_readable(tokenizers, text)
+    ):
+        return {"text": text, "to": to}
     try:
         prepared = Prepared.open(folder.data)
-    except FolderError:  # a model that travelled without its data: subwords read any text, but is it English to it?
-        return post if readable and ("en", to) in folder.config.data.directions() else None
+    except FolderError:  # a model without its data: subwords can encode any text, so ask whether it reads English
+        text, to = EVERYDAY
+        reads_it = to in tokenizers.languages and ("en", to) in folder.config.data.directions()
+        return {"text": text, "to": to} if reads_it and _is_readable(tokenizers, text) else None
     for data in prepared.validation:
         for source in data.sources[:20]:
             if _is_readable(tokenizers, source):

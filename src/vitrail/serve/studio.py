@@ -1,4 +1,4 @@
-"""The studio's API, which the viewer's source.js asks: models, traces, weights, and how a run is going."""
+"""The studio's API for the viewer's source.js: models, traces, weights, and the state of a run."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from vitrail.translator import Translator
 
 MAX_TEXT = 2000  # characters
-MAX_TOKENS = 256  # of a sentence: what is kept of it grows with the square of its length
-MOST = {"beam_size": 64, "top_beams": 64, "max_extra": 256}  # beyond, a page could not show it
+MAX_TOKENS = 256  # of a sentence: a trace grows with the square of its length
+MOST = {"beam_size": 64, "top_beams": 64, "max_extra": 256}  # the page cannot show more
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 INDEX = "index.html"
 
@@ -39,14 +39,14 @@ Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Name = Annotated[str, Field(max_length=255)]
 
 
-class Asked(BaseModel):
-    """A request's content: nothing but what is listed."""
+class Body(BaseModel):
+    """The content of a request. Unknown fields are an error."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class TraceAsked(Asked):
-    """A sentence and its what-ifs, as request.js writes them."""
+class TraceBody(Body):
+    """A sentence and its what-ifs, as the viewer's request.js writes them."""
 
     model: Name
     text: Text
@@ -57,14 +57,14 @@ class TraceAsked(Asked):
     reference: Text = ""
 
 
-class InsideAsked(Asked):
-    """A layer of a trace that was sent without it."""
+class InsideBody(Body):
+    """A layer whose internals a lighter trace omitted."""
 
     trace: Name
     layer: Name
 
 
-class WeightsAsked(Asked):
+class WeightsBody(Body):
     """A layer of a model."""
 
     model: Name
@@ -72,7 +72,7 @@ class WeightsAsked(Asked):
 
 
 def studio(shelf: Shelf, *, port: int, token: str) -> ASGIApp:
-    """The studio as an application that answers on this port to whoever has the token."""
+    """The studio as an application on this port. It answers only requests with the token."""
     app = FastAPI(title="Vitrail studio", openapi_url=None, docs_url=None, redoc_url=None)
     viewer, recent = _viewer_files(), Recent()
 
@@ -81,22 +81,22 @@ def studio(shelf: Shelf, *, port: int, token: str) -> ASGIApp:
         return _json({"models": shelf.entries()})
 
     @app.post("/api/trace")
-    def trace(asked: TraceAsked) -> Response:
-        with shelf.using(asked.model) as translator:
-            recorded = _trace(translator, asked)
+    def trace(body: TraceBody) -> Response:
+        with shelf.using(body.model) as translator:
+            recorded = _trace(translator, body)
         return Response(recent.send(recorded).to_json(), media_type="application/json")
 
     @app.post("/api/inside")
-    def inside(asked: InsideAsked) -> Response:
-        found = recent.inside(asked.trace, asked.layer)
+    def inside(body: InsideBody) -> Response:
+        found = recent.inside(body.trace, body.layer)
         return _json({"arrays": {name: encode_array(array) for name, array in found.items()}})
 
     @app.post("/api/weights")
-    def weights(asked: WeightsAsked) -> Response:
+    def weights(body: WeightsBody) -> Response:
         from vitrail.trace import layer_weights
 
-        with shelf.using(asked.model) as translator:
-            found = layer_weights(translator.model, asked.layer)
+        with shelf.using(body.model) as translator:
+            found = layer_weights(translator.model, body.layer)
         return _json({"weights": {name: encode_array(array) for name, array in found.items()}})
 
     @app.get("/api/run")
@@ -115,22 +115,22 @@ def studio(shelf: Shelf, *, port: int, token: str) -> ASGIApp:
     return Guard(app, port=port, token=token)
 
 
-def _trace(translator: Translator, asked: TraceAsked) -> Trace:
-    row = translator.tokenizers.encode_source(asked.text, asked.to if translator.languages else None)
+def _trace(translator: Translator, body: TraceBody) -> Trace:
+    row = translator.tokenizers.encode_source(body.text, body.to if translator.languages else None)
     limit = min(MAX_TOKENS, translator.model.max_positions or MAX_TOKENS)
     if len(row) > limit:
         raise TextError(
-            f"the sentence has {len(row):,} tokens; {limit:,} are the most that can be shown",
+            f"the sentence has {len(row):,} tokens; the studio can show at most {limit:,}",
             where="the sentence",
-            fix="give a shorter one",
+            fix="shorten it",
         )
     return translator.trace(
-        asked.text,
-        to=asked.to if translator.languages else None,
-        decode=_settings(translator, asked.decode),
-        prefix=asked.prefix,
-        heads_off=asked.heads_off,
-        reference=asked.reference or None,
+        body.text,
+        to=body.to if translator.languages else None,
+        decode=_settings(translator, body.decode),
+        prefix=body.prefix,
+        heads_off=body.heads_off,
+        reference=body.reference or None,
     )
 
 
@@ -140,16 +140,15 @@ def _settings(translator: Translator, changes: dict[str, Any]) -> DecodeConfig:
     for name, most in MOST.items():
         if isinstance(changes.get(name), int | float) and changes[name] > most:
             raise DecodeError(
-                f"{name} = {changes[name]}: the studio shows {most} at most", where="the settings of the search"
+                f"{name} = {changes[name]}: the studio can show at most {most}",
+                where="the search settings",
+                fix=f"choose {most} or less",
             )
-    # A slider's 1 is meant as 1.0 where the setting is a fraction.
-    own = translator.config.model_dump()
-    fitting = {k: float(v) if type(own.get(k)) is float and type(v) is int else v for k, v in changes.items()}
-    return change_settings(translator.config, fitting)
+    return change_settings(translator.config, changes)
 
 
 def _run(folder: Path, since: str) -> dict[str, Any]:
-    """How a run stands; where nothing changed since the stamp that the asker has, only that."""
+    """The state of a run: in full if it has changed since the client's stamp, else just that it has not."""
     stamps = []
     newest = None
     for name in (LOG, PROBES):
@@ -179,7 +178,7 @@ def _max_steps(folder: Path) -> int | None:
 
 
 def _viewer_files() -> dict[str, Traversable]:
-    """The viewer's files by their addresses: what is not among them does not exist, whatever a path looks like."""
+    """The viewer's files by address. Nothing else is ever served, whatever a path looks like."""
     found: dict[str, Traversable] = {}
 
     def collect(folder: Traversable, path: str) -> None:
@@ -198,7 +197,7 @@ def _json(content: Any) -> Response:
 
 
 def _explain_errors(app: FastAPI) -> None:
-    """Whatever goes wrong is told in the same form: what, where, fix."""
+    """Answer every error in the same form: what, where, fix."""
 
     @app.exception_handler(VitrailError)
     async def _ours(request: Request, error: VitrailError) -> Response:
@@ -218,4 +217,4 @@ def _explain_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _fault(request: Request, error: Exception) -> Response:
-        return problem(500, "this is a fault in vitrail, not in what you did", where=request.url.path)
+        return problem(500, "this is a bug in vitrail, not a mistake of yours", where=request.url.path)

@@ -1,6 +1,7 @@
 """Sentences <-> ids: words, subwords, special symbols. No torch."""
 
-from vitrail.text.pair import Tokenizers, VocabularyKind
+from vitrail.text.kinds import TOKENIZER_KINDS, TokenizerKind
+from vitrail.text.pair import Tokenizers
 from vitrail.text.spaces import tidy
 from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, SPECIAL_TOKENS, UNK, language_token
 from vitrail.text.subwords import Subwords
@@ -13,11 +14,12 @@ __all__ = [
     "FIRST_LANGUAGE",
     "PAD",
     "SPECIAL_TOKENS",
+    "TOKENIZER_KINDS",
     "UNK",
     "Subwords",
     "Tokenizer",
+    "TokenizerKind",
     "Tokenizers",
-    "VocabularyKind",
     "WordVocabulary",
     "language_token",
     "tidy",

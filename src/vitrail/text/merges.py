@@ -1,6 +1,6 @@
-"""Byte-pair encoding one word at a time: its characters are joined, the best pair first, until no pair is a piece.
+"""Byte-pair encoding of one word: merge its characters, the best pair first, until no pair is a piece.
 
-BPE-dropout (Provilkov et al. 2020) leaves out some of the pairs at every step, so that a word comes in many ways.
+BPE-dropout (Provilkov et al. 2020) skips some of the pairs at every step, so that a word can split in many ways.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ SPACE = "▁"  # what sentencepiece writes before a word
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece that text can turn into: not a special symbol, and not a byte."""
+    """A piece of text with an id: neither a special symbol nor a byte."""
 
     id: int
-    score: float  # the higher, the earlier it is made of its parts
+    score: float  # pieces with higher scores are merged first
 
 
 class Merges:
-    """The pieces of a vocabulary, and how a word is made of them."""
+    """The pieces of a vocabulary, and how words split into them."""
 
     def __init__(self, pieces: Mapping[str, Piece]) -> None:
         self._pieces = pieces
 
     def segment(self, word: str, *, is_dropped: Callable[[], bool] = lambda: False) -> list[int] | None:
-        """The ids of a word's pieces; `is_dropped` is asked about every pair at every step.
+        """The ids of a word's pieces; `is_dropped` decides, for every pair at every step, whether to skip it.
 
-        None where a character is no piece: it would have to be spelled in bytes.
+        None if a character is not a piece, because it must be spelled in bytes.
         """
         parts = list(word)
         if not all(character in self._pieces for character in parts):
             return None
-        # What each part and its right neighbour would make, if that is a piece: a merge changes only those around it.
+        # The piece that each part and its right neighbour form, if any. A merge changes only the entries beside it.
         pairs = [self._pieces.get(left + right) for left, right in pairwise(parts)]
         while (best := _best(pairs, is_dropped)) is not None:
             parts[best : best + 2] = [parts[best] + parts[best + 1]]
@@ -47,7 +47,7 @@ class Merges:
 
 
 def _best(pairs: Sequence[Piece | None], is_dropped: Callable[[], bool]) -> int | None:
-    """Where the pair with the best score stands, of several the leftmost."""
+    """The index of the pair with the best score, the leftmost if several have it."""
     best, best_score = None, float("-inf")
     for place, piece in enumerate(pairs):
         if piece is not None and not is_dropped() and piece.score > best_score:

@@ -1,4 +1,7 @@
-"""The two vocabularies of a model, source and target, often one and the same; rows of ids as the model reads them."""
+"""The two vocabularies of a model, source and target, and the rows of ids that the model reads.
+
+Joint vocabularies are one object: the source's is the target's.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field
 
 from vitrail.documents import Document
 from vitrail.errors import TextError, did_you_mean
 from vitrail.storage import explained, read_text, write_text
+from vitrail.text.kinds import TOKENIZER_KINDS
 from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, UNK, language_token
-from vitrail.text.subwords import Subwords
 from vitrail.text.tokenizer import Tokenizer
-from vitrail.text.words import WordVocabulary
-
-VocabularyKind = Literal["bpe", "unigram", "word"]
 
 DESCRIPTION = "tokenizer.json"
 _TO = "the target language (--to, in Python to=)"
@@ -27,7 +27,7 @@ _TO = "the target language (--to, in Python to=)"
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """Text <-> ids for both sides. `languages` are those it can be asked for; none where there is only one."""
+    """Text <-> ids for both sides. `languages` are the target languages to choose from; empty if there is only one."""
 
     source: Tokenizer
     target: Tokenizer  # the same object as `source` when joint
@@ -39,16 +39,17 @@ class Tokenizers:
         sources: Iterable[str],
         targets: Iterable[str],
         *,
-        kind: VocabularyKind,
+        kind: str,
         size: int,
         joint: bool,
         languages: Sequence[str],
     ) -> Self:
         """Learn one vocabulary of `size` for both sides, or one for each."""
+        learn = TOKENIZER_KINDS[kind].learn
         if joint:
-            both = _learn(chain(sources, targets), kind, size, languages)
+            both = learn(chain(sources, targets), size, languages)
             return cls(both, both, tuple(languages))
-        return cls(_learn(sources, kind, size, languages), _learn(targets, kind, size, languages), tuple(languages))
+        return cls(learn(sources, size, languages), learn(targets, size, languages), tuple(languages))
 
     @property
     def joint(self) -> bool:
@@ -57,7 +58,7 @@ class Tokenizers:
 
     @property
     def forbidden(self) -> tuple[int, ...]:
-        """The target ids that no translation may contain."""
+        """The target ids that a translation must not contain."""
         return (PAD, UNK, BOS, *range(FIRST_LANGUAGE, FIRST_LANGUAGE + len(self.languages)))
 
     def language_id(self, to: str) -> int:
@@ -65,7 +66,7 @@ class Tokenizers:
         return self._asks_for(to)[0]
 
     def encode_source(self, text: str, to: str | None = None) -> list[int]:
-        """A source row: the target language's symbol where there are several, the text, `<eos>`."""
+        """A source row: the target language's symbol if there are several languages, the text, `<eos>`."""
         return [*self._asks_for(to), *self.source.encode(text), EOS]
 
     def encode_target(self, text: str) -> list[int]:
@@ -73,34 +74,34 @@ class Tokenizers:
         return [*self.target.encode(text), EOS]
 
     def encode_sources(self, texts: Sequence[str], to: Sequence[str | None]) -> list[list[int]]:
-        """The source rows of many texts, each with its own target language, faster than one by one."""
+        """The source rows of many texts, each with its own target language; faster than one by one."""
         symbols = {language: self._asks_for(language) for language in set(to)}
-        rows = zip(to, _encode_all(self.source, texts), strict=True)
+        rows = zip(to, self.source.encode_all(texts), strict=True)
         return [[*symbols[language], *ids, EOS] for language, ids in rows]
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """The target rows of many texts, faster than one by one."""
-        return [[*ids, EOS] for ids in _encode_all(self.target, texts)]
+        """The target rows of many texts; faster than one by one."""
+        return [[*ids, EOS] for ids in self.target.encode_all(texts)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of target ids."""
         return self.target.decode(ids)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Target ids as they are written on a screen."""
+        """How to display target ids."""
         return [self.target.token(token_id) for token_id in ids]
 
     def source_tokens(self, ids: Sequence[int]) -> list[str]:
-        """Source ids as they are written on a screen."""
+        """How to display source ids."""
         return [self.source.token(token_id) for token_id in ids]
 
     def save(self, folder: Path) -> None:
-        """Write one file for each vocabulary, and one that says which they are."""
+        """Write a file for each vocabulary, and one that describes them."""
         sides = {"": self.source} if self.joint else {"source.": self.source, "target.": self.target}
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
             for side, tokenizer in sides.items():
-                tokenizer.save(folder / f"{side}{_file_name(tokenizer.kind)}")
+                tokenizer.save(folder / f"{side}{TOKENIZER_KINDS[tokenizer.kind].file_name}")
         description = {"kind": self.target.kind, "joint": self.joint, "languages": self.languages}
         write_text(folder / DESCRIPTION, json.dumps(description) + "\n")
 
@@ -108,7 +109,7 @@ class Tokenizers:
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
         known = _read_description(folder / DESCRIPTION)
-        file = _file_name(known.kind)
+        file = TOKENIZER_KINDS[known.kind].file_name
         if known.joint:
             both = _load(folder / file, known)
             return cls(both, both, tuple(known.languages))
@@ -116,7 +117,7 @@ class Tokenizers:
         return cls(source, target, tuple(known.languages))
 
     def _asks_for(self, to: str | None) -> list[int]:
-        """The symbol that goes before a source: one where there are languages to choose from, none elsewhere."""
+        """What precedes a source row: one symbol if there are languages to choose from, otherwise nothing."""
         if to in self.languages:
             return [FIRST_LANGUAGE + self.languages.index(to)]
         if to is None and not self.languages:
@@ -132,49 +133,38 @@ class Tokenizers:
                 fix=f"{near} {choices}" if near else choices,
             )
         raise TextError(
-            f"'{to}' was asked for, but this model knows one language only", where=_TO, fix="leave the language out"
+            f"this model translates into one language only, so it cannot be asked for '{to}'",
+            where=_TO,
+            fix="leave the language out",
         )
 
 
-def _learn(texts: Iterable[str], kind: VocabularyKind, size: int, languages: Sequence[str]) -> Tokenizer:
-    if kind == "word":
-        return WordVocabulary.build(texts, size, languages)
-    return Subwords.train(texts, kind, size, languages)
-
-
-def _encode_all(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    if isinstance(tokenizer, Subwords):
-        return tokenizer.encode_all(texts)
-    return [tokenizer.encode(text) for text in texts]
-
-
-def _file_name(kind: str) -> str:
-    return "words.json" if kind == "word" else "subwords.model"
-
-
 def _load(path: Path, known: _Description) -> Tokenizer:
-    """One side's vocabulary, which must have the symbols of the languages where the pair looks for them."""
-    loaded = WordVocabulary.load(path) if known.kind == "word" else Subwords.load(path, known.kind)
+    """One side's vocabulary. The symbols of the languages must have the ids that `Tokenizers` gives them."""
+    loaded = TOKENIZER_KINDS[known.kind].load(path)
     if not loaded.begins_with([language_token(language) for language in known.languages], FIRST_LANGUAGE):
         raise TextError(
             f"this vocabulary does not begin with the symbols of {', '.join(known.languages)}",
             where=str(path),
-            fix="copy the whole folder: files of two vocabularies cannot be mixed",
+            fix="copy the whole folder: files of different vocabularies cannot be mixed",
         )
     return loaded
 
 
 class _Description(Document):
-    """What the description's file says."""
+    """The contents of the file that describes the vocabularies."""
 
-    kind: VocabularyKind
+    kind: str
     joint: bool
     languages: list[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,15}\z")]]  # as in the settings
 
 
 def _read_description(path: Path) -> _Description:
     try:
-        return _Description.parse(read_text(path))
+        known = _Description.parse(read_text(path))
+        if known.kind not in TOKENIZER_KINDS:
+            raise ValueError(f"unknown kind {known.kind!r}")
+        return known
     except FileNotFoundError:
         raise TextError("there is no vocabulary here", where=str(path), fix="copy the whole folder") from None
     except OSError as error:

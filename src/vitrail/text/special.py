@@ -1,4 +1,4 @@
-"""Symbols that are ids of their own. No typed text ever turns into one of them."""
+"""Special symbols, which have ids but no spelling: typed text never becomes one of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ UNK: Final = 1
 BOS: Final = 2
 EOS: Final = 3
 SPECIAL_TOKENS: Final = ("<pad>", "<unk>", "<bos>", "<eos>")
-FIRST_LANGUAGE: Final = len(SPECIAL_TOKENS)  # language symbols follow: <2en>, <2fr>, …, in the order they are given
+FIRST_LANGUAGE: Final = len(SPECIAL_TOKENS)  # language symbols follow: <2en>, <2fr>, …, in the given order
 
 
 def language_token(language: str) -> str:

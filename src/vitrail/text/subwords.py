@@ -1,4 +1,4 @@
-"""Subwords learnt by sentencepiece: frequent words are one token, rare ones several, and nothing is unknown."""
+"""Subwords learnt by sentencepiece: a frequent word is one token, a rare one several, and nothing is unknown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from vitrail.errors import TextError
 from vitrail.storage import new_file, regular
@@ -16,27 +16,28 @@ from vitrail.text.merges import Piece
 from vitrail.text.spaces import tidy
 from vitrail.text.special import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, language_token
 
-SubwordKind = Literal["bpe", "unigram"]
-
-# The rarest characters, this share of the text, are spelled in bytes instead of having an id each. The first share with
-# which the characters fit into the vocabulary is taken: the second and third are for scripts with thousands of them.
+# The rarest characters, up to this share of the text, get no id of their own and are spelled in bytes. The first share
+# at which the other characters fit into the vocabulary is used: scripts with thousands of characters need a larger one.
 _RARE_CHARACTERS = (0.0001, 0.0005, 0.02)
-LONGEST = 1 << 16  # bytes of a text that subwords are learnt from; longer ones are passed over
+LONGEST = 1 << 16  # bytes; longer texts are skipped when subwords are learnt
 
 
 class Subwords:
-    """A sentencepiece model. Byte fallback spells what it has not seen, so that any Unicode text goes through."""
+    """A sentencepiece model. It spells unseen characters in bytes (byte fallback), so any Unicode text has ids."""
 
-    def __init__(self, model: bytes, kind: SubwordKind) -> None:
+    def __init__(self, model: bytes, kind: str) -> None:
         from sentencepiece import SentencePieceProcessor
 
-        self.kind: str = kind
+        self.kind = kind
         self._model = model
         self._pieces: Any = SentencePieceProcessor(model_proto=model)
 
     @classmethod
-    def train(cls, texts: Iterable[str], kind: SubwordKind, size: int, languages: Sequence[str]) -> Subwords:
-        """Learn `size` subwords, or as many as the texts have in them. The same texts give the same bytes."""
+    def train(cls, texts: Iterable[str], kind: str, size: int, languages: Sequence[str]) -> Subwords:
+        """Learn `size` subwords, or fewer if the texts have no more. The same texts give the same model, byte for byte.
+
+        `kind` is sentencepiece's name for the algorithm.
+        """
         held = [tidied for text in texts if (tidied := tidy(text))]
         if held and all(len(text.encode("utf-8")) > LONGEST for text in held):
             raise TextError(
@@ -59,33 +60,33 @@ class Subwords:
 
     @property
     def size(self) -> int:
-        """How many ids there are, specials included."""
+        """The number of ids, special symbols included."""
         return int(self._pieces.get_piece_size())
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text. Typed "<eos>" or "<0x41>" is text like any other."""
+        """The ids of a text. A typed "<eos>" or "<0x41>" is ordinary text."""
         _refuse_surrogates(text)
         return list(self._pieces.encode(tidy(text)))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, on every core."""
+        """The ids of many texts, computed on every core."""
         return list(self._pieces.encode([tidy(text) for text in texts], num_threads=-1))
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; specials leave no trace, but for `<unk>`."""
-        # Left in, a symbol would part the bytes of a character that stand before and after it.
+        """The text of ids; special symbols other than `<unk>` are dropped."""
+        # A symbol between the bytes of a character would split the character: drop symbols first.
         return tidy(self._pieces.decode([number for number in ids if not self._pieces.is_control(number)]))
 
     def token(self, token_id: int) -> str:
-        """How one id is written on a screen; "▁" is the space before a word."""
+        """How to display one id; "▁" is the space before a word."""
         return str(self._pieces.id_to_piece(token_id))
 
     def is_special(self, token_id: int) -> bool:
-        """Whether an id stands for no text: `<eos>`, a language symbol."""
+        """Whether an id represents no text, such as `<eos>` or a language symbol."""
         return bool(self._pieces.is_control(token_id) or self._pieces.is_unknown(token_id))
 
     def pieces(self) -> dict[str, Piece]:
-        """Every piece of text that has an id; bytes and special symbols are none."""
+        """Every piece of text that has an id, without bytes and special symbols."""
         texts = [n for n in range(self.size) if not (self.is_special(n) or self._pieces.is_byte(n))]
         return {self.token(number): Piece(number, self._pieces.get_score(number)) for number in texts}
 
@@ -102,7 +103,7 @@ class Subwords:
             raise ValueError("a score is not a number")
 
     def unknown(self, text: str) -> list[str]:
-        """Nothing: bytes can spell every word."""
+        """Always empty: bytes can spell every word."""
         return []
 
     def save(self, path: Path) -> None:
@@ -111,15 +112,15 @@ class Subwords:
             partial.write_bytes(self._model)
 
     @classmethod
-    def load(cls, path: Path, kind: SubwordKind) -> Subwords:
+    def load(cls, path: Path, kind: str) -> Subwords:
         """Read a model that `save` wrote."""
         try:
             model = regular(path).read_bytes()
-            if not model:  # sentencepiece would take this for "no model yet"
+            if not model:  # sentencepiece would accept this as "no model yet"
                 raise ValueError("empty")
             if has_charsmap(model):
                 raise TextError(
-                    "this sentencepiece model rewrites text by a table of its own",
+                    "this sentencepiece model has a table of its own that rewrites text",
                     where=str(path),
                     fix="use a vocabulary that vitrail trained",
                 )
@@ -129,7 +130,7 @@ class Subwords:
             raise TextError("the vocabulary is missing", where=str(path), fix="copy the whole folder") from None
         except OSError as error:
             raise TextError(f"cannot read the vocabulary: {error.strerror}", where=str(path)) from None
-        except (ValueError, RuntimeError):  # the second is all that sentencepiece says of bytes it cannot read
+        except (ValueError, RuntimeError):  # a RuntimeError is sentencepiece's only answer to bytes it cannot read
             raise TextError("this is not a sentencepiece model", where=str(path), fix="copy it again") from None
         if not subwords.begins_with(SPECIAL_TOKENS):
             raise TextError(
@@ -140,7 +141,7 @@ class Subwords:
         return subwords
 
 
-def _train(texts: Sequence[str], kind: SubwordKind, size: int, languages: Sequence[str], rare: float) -> bytes:
+def _train(texts: Sequence[str], kind: str, size: int, languages: Sequence[str], rare: float) -> bytes:
     from sentencepiece import SentencePieceTrainer
 
     model = io.BytesIO()
@@ -150,7 +151,7 @@ def _train(texts: Sequence[str], kind: SubwordKind, size: int, languages: Sequen
         model_writer=model,
         model_type=kind,
         vocab_size=size,
-        hard_vocab_limit=False,  # a small corpus gives a smaller vocabulary, not an error
+        hard_vocab_limit=False,  # for a small corpus, learn a smaller vocabulary instead of failing
         pad_id=PAD,
         unk_id=UNK,
         bos_id=BOS,
@@ -160,21 +161,21 @@ def _train(texts: Sequence[str], kind: SubwordKind, size: int, languages: Sequen
         bos_piece=bos,
         eos_piece=eos,
         unk_surface=f" {unk}",
-        # Control symbols have ids but no spelling: no typed text turns into one.
+        # Control symbols have ids but no spelling, so typed text never becomes one.
         control_symbols=[language_token(language) for language in languages],
         byte_fallback=True,
         character_coverage=1 - rare,
         normalization_rule_name="identity",
         remove_extra_whitespaces=True,
         max_sentence_length=LONGEST,
-        num_threads=1,  # sums of floats depend on how they are split: one thread gives the same model everywhere
+        num_threads=1,  # how threads split sums of floats changes them: one thread gives the same model everywhere
         minloglevel=2,
     )
     return model.getvalue()
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Half a character, which Python makes of bytes that are not UTF-8, can be neither looked up nor spelled."""
+    """Refuse half characters, which Python makes of bytes that are not UTF-8: sentencepiece cannot encode them."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What every tokenizer offers. The pair of them that a model has is in `pair.py`."""
+"""What every tokenizer offers. A model has two, one for each side: `pair.py`."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from typing import Protocol
 
 
 class Tokenizer(Protocol):
-    """One side's text <-> ids. Ids 0 to 3 are `<pad> <unk> <bos> <eos>`, then the language symbols."""
+    """Text <-> ids for one side. Ids 0 to 3 are `<pad> <unk> <bos> <eos>`; the language symbols follow."""
 
-    kind: str  # "word", "bpe" or "unigram"
+    kind: str  # a name in config.VOCABULARIES
 
     @property
     def size(self) -> int:
-        """How many ids there are, specials included."""
+        """The number of ids, special symbols included."""
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without `<eos>` or any other special but `<unk>`."""
+        """The ids of a text, without `<eos>`; the only special symbol it may contain is `<unk>`."""
+
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; specials leave no trace, but for `<unk>`."""
+        """The text of ids; special symbols other than `<unk>` are dropped."""
 
     def token(self, token_id: int) -> str:
-        """How one id is written on a screen."""
+        """How to display one id."""
 
     def begins_with(self, symbols: Sequence[str], first: int = 0) -> bool:
         """Whether these are the ids from `first` on, and stand for no text."""
 
     def unknown(self, text: str) -> list[str]:
-        """The words of a text that have no id, in order, each once; always empty for subwords."""
+        """The words of a text that have no id, in order and without duplicates; always empty for subwords."""
 
     def save(self, path: Path) -> None:
         """Write one file that the same class's `load` reads."""

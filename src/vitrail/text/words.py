@@ -1,9 +1,9 @@
-"""The plain word vocabulary, the post's kind: every word is one id, and a word it does not know is named, not guessed.
+"""The plain word vocabulary, as in the post: every word is one id, and unknown words are reported instead of guessed.
 
-Before text is split it is lower-cased and composed (NFC), and the typographic apostrophe ’ becomes '.
+Text is lower-cased and composed (NFC) before it is split, and the typographic apostrophe ’ becomes '.
 French elisions end after their apostrophe ("qu'il" is "qu'", "il"); English contractions stay whole ("didn't");
-punctuation stands alone. A sentence's last full stop or exclamation mark is dropped where the vocabulary has none,
-so that "Je suis étudiant." is understood by a model that never saw a full stop.
+every punctuation mark is a word of its own. A full stop or exclamation mark at the end of a sentence is dropped if the
+vocabulary has none, so that a model that never saw a full stop understands "Je suis étudiant.".
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ FORMAT: Final = 1
 _ELIDED = ("jusqu", "lorsqu", "presqu", "puisqu", "quelqu", "quoiqu", "qu", "c", "d", "j", "l", "m", "n", "s", "t")
 _MARKS = r"""!"#$%&()*+,./:;<=>?@\[\\\]^_`{|}~…«»“”„‘–—¡¿、。，！？：；（）「」"""
 _WORD = re.compile(
-    rf"(?:{'|'.join(_ELIDED)})'(?=[^\s'{_MARKS}-])"  # an elision, when a word follows it
-    rf"|[^\s'{_MARKS}-]+(?:['-][^\s'{_MARKS}-]+)*"  # a word; apostrophes and hyphens may stand inside it
-    r"|\S"  # anything else stands alone
+    rf"(?:{'|'.join(_ELIDED)})'(?=[^\s'{_MARKS}-])"  # an elision, if a word follows it
+    rf"|[^\s'{_MARKS}-]+(?:['-][^\s'{_MARKS}-]+)*"  # a word, perhaps with apostrophes and hyphens inside
+    r"|\S"  # anything else is a word of its own
 )
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _JOINS_NEXT = frozenset({f"{word}'" for word in _ELIDED} | set("([{«“„¡¿"))
@@ -37,13 +37,13 @@ _MAY_BE_DROPPED = frozenset({".", "!", "…"})
 
 
 def split_words(text: str) -> list[str]:
-    """The words and punctuation marks of a text, as the vocabulary knows them."""
+    """The words and punctuation marks of a text, in the form that the vocabulary stores."""
     text = unicodedata.normalize("NFC", text.lower().replace("’", "'"))
     return _WORD.findall(_LONE_SURROGATE.sub("\ufffd", text))
 
 
 def join_words(words: Iterable[str]) -> str:
-    """Words as a text: elisions touch the word after them, closing punctuation the word before it."""
+    """Words as a text, with no space after an elision and none before closing punctuation."""
     parts: list[str] = []
     touches = True  # the first word needs no space before it
     for word in words:
@@ -55,7 +55,7 @@ def join_words(words: Iterable[str]) -> str:
 
 
 class WordVocabulary:
-    """Words <-> ids: the four specials, the language symbols, then words, the most frequent first."""
+    """Words <-> ids: the four special symbols, the language symbols, then words, the most frequent first."""
 
     kind = "word"
 
@@ -64,12 +64,12 @@ class WordVocabulary:
         self.languages = tuple(languages)
         self._tokens = (*SPECIAL_TOKENS, *map(language_token, languages), *words)
         self._first_word = FIRST_LANGUAGE + len(self.languages)
-        # Only words are looked up, so that typed text cannot name a special symbol.
+        # Only words can be looked up, so typed text never becomes a special symbol.
         self._id_of = {word: self._first_word + index for index, word in enumerate(words)}
 
     @classmethod
     def build(cls, texts: Iterable[str], size: int, languages: Sequence[str]) -> WordVocabulary:
-        """The vocabulary of at most `size` ids, specials included, that knows the most frequent words of the texts."""
+        """A vocabulary of the most frequent words, with at most `size` ids, special symbols included."""
         room = size - FIRST_LANGUAGE - len(languages)
         if room < 1:
             raise TextError(
@@ -80,24 +80,28 @@ class WordVocabulary:
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(split_words(text))
-        # most_common keeps the order of first appearance where counts are equal.
+        # Among words with equal counts, most_common puts the first to appear first.
         return cls([word for word, _ in counts.most_common(room)], languages)
 
     @property
     def size(self) -> int:
-        """How many ids there are, specials included."""
+        """The number of ids, special symbols included."""
         return len(self._tokens)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text's words; `<unk>` for each word that has none."""
+        """The ids of a text's words; `<unk>` for each unknown word."""
         return [self._id_of.get(word, UNK) for word in self._known_form(text)]
 
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts."""
+        return [self.encode(text) for text in texts]
+
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; specials leave no trace, but for `<unk>`."""
+        """The text of ids; special symbols other than `<unk>` are dropped."""
         return join_words(self._tokens[i] for i in ids if i >= self._first_word or i == UNK)
 
     def token(self, token_id: int) -> str:
-        """How one id is written on a screen."""
+        """How to display one id."""
         return self._tokens[token_id]
 
     def begins_with(self, symbols: Sequence[str], first: int = 0) -> bool:
@@ -106,7 +110,7 @@ class WordVocabulary:
         return self._tokens[first:last] == tuple(symbols) and last <= self._first_word
 
     def unknown(self, text: str) -> list[str]:
-        """The words of a text that have no id, in order, each once."""
+        """The words of a text that have no id, in order and without duplicates."""
         return list(dict.fromkeys(word for word in self._known_form(text) if word not in self._id_of))
 
     def save(self, path: Path) -> None:
@@ -142,7 +146,7 @@ class WordVocabulary:
 
 
 def _checked(table: object, where: str) -> tuple[list[str], list[str]]:
-    """The words and languages of a file that may hold anything."""
+    """The words and languages in a file's table, which may contain anything."""
     if not isinstance(table, dict) or table.get("kind") != WordVocabulary.kind:
         raise TextError("this is not a word vocabulary", where=where, fix="use a file that Vitrail wrote")
     if not isinstance(table.get("format"), int) or table["format"] > FORMAT:
@@ -154,7 +158,7 @@ def _checked(table: object, where: str) -> tuple[list[str], list[str]]:
         if any(_LONE_SURROGATE.search(entry) for entry in entries):
             raise TextError(f"'{name}' has half a character", where=where, fix="use a file that Vitrail wrote")
         if len(set(entries)) != len(entries):
-            raise TextError(f"'{name}' names something twice", where=where, fix="use a file that Vitrail wrote")
+            raise TextError(f"'{name}' has a duplicate", where=where, fix="use a file that Vitrail wrote")
     assert isinstance(words, list)
     assert isinstance(languages, list)
     return words, languages

@@ -1,4 +1,4 @@
-"""Record what a model did with one sentence, through its taps and its search; the trace's format is docs/trace.md."""
+"""Record what a model does with one sentence, through its taps and its search. docs/trace.md describes the format."""
 
 from vitrail.trace.format import FORMAT, VERSION, Trace
 from vitrail.trace.lighter import inside, lighter

@@ -1,8 +1,8 @@
-"""A trace as an object and as JSON, version 1. What every field means is written in docs/trace.md.
+"""A trace as an object and as JSON, version 1. docs/trace.md describes every field.
 
-Numbers that the model computed are float32, to the last bit: base64 of their little-endian bytes, so that -inf, which
-JSON does not know, survives like any other. Where two steps have the same numbers (with pre-norm a sum is what leaves
-its layer) the second says whose they are.
+Arrays are stored as base64 of their little-endian float32 bytes. They stay exact to the last bit, including -inf, which
+JSON cannot write. If two steps have the same numbers (with pre-norm, a layer's last sum is its output), the second one
+refers to the first by name.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ MOST_AXES = 8  # of an array; none that a model has goes beyond four
 Array = NDArray[np.float32]
 Document = dict[str, Any]
 
-_HALF = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 COPY = "copy the file again, or record the sentence again"
-# What a trace must have for anyone to read it, and of which kind; what only some have is not listed.
+# Required fields and their types. Optional fields are not listed.
 _SECTIONS: Mapping[str, Mapping[str, type]] = {
     "model": {"name": str, "config": dict, "parameters": dict, "languages": list},
     "source": {"text": str, "ids": list, "tokens": list, "words": list},
@@ -51,19 +51,19 @@ _SECTIONS: Mapping[str, Mapping[str, type]] = {
 class Trace:
     """One translation with everything that led to it: `trace["encoder.0.self_attention.weights"]` is an array.
 
-    `document` holds what the JSON holds, under the same names, with arrays in place of their encoding.
+    `document` has the fields of the JSON, with decoded arrays.
     """
 
     def __init__(self, document: Document) -> None:
         self.document = document
 
     def __getitem__(self, name: str) -> Array:
-        """What the model had under this name, without a batch axis."""
+        """The array that the model computed under this name, without the batch axis."""
         arrays: dict[str, Array] = self.document["arrays"]
         if name not in arrays:
             near = did_you_mean(name, arrays)
             raise TraceError(
-                f"this trace holds nothing called '{name}'", where="trace[…]", fix=near or "trace.names() lists them"
+                f"this trace has no array '{name}'", where="trace[…]", fix=near or "trace.names() lists the arrays"
             )
         return arrays[name]
 
@@ -82,11 +82,11 @@ class Trace:
 
     @property
     def weights(self) -> dict[str, Array]:
-        """The model's own parameters that are in the trace, by their names in the model."""
+        """The model parameters that the trace includes, by their names in the model."""
         return dict(self.document["weights"])
 
     def names(self) -> list[str]:
-        """What `trace[name]` knows, in the order in which the model computed it."""
+        """The names that `trace[name]` accepts, in the order in which the model computed them."""
         return list(self.document["arrays"])
 
     def to_dict(self) -> Document:
@@ -106,7 +106,7 @@ class Trace:
 
     @classmethod
     def from_dict(cls, document: Document, *, where: str = "this trace") -> Trace:
-        """Read what `to_dict` gave; whatever cannot be a trace is refused with what is wrong and where in it."""
+        """Read the output of `to_dict`. A malformed document raises a `TraceError` that names the faulty field."""
         try:
             refuse_extremes(document, infinite=True)
         except ValueError as error:
@@ -118,10 +118,10 @@ class Trace:
         return cls({key: arrays if key == "arrays" else _decode(value, key, where) for key, value in plain.items()})
 
     def to_json(self) -> str:
-        """The trace as a JSON text."""
+        """The trace as a JSON string."""
         text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        # Half a character (Python makes one of bytes that are not UTF-8) can be named in JSON, but not written.
-        return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+        # JSON can escape a lone surrogate (Python makes them from bytes that are not UTF-8); UTF-8 cannot encode one.
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
     def save(self, path: str | Path) -> None:
         """Write the trace as a JSON file."""
@@ -136,30 +136,32 @@ class Trace:
         except FileNotFoundError:
             raise TraceError("there is no such file", where=where, fix="check the path") from None
         except OSError as error:
-            raise TraceError(f"cannot read it: {error.strerror}", where=where, fix="check its permissions") from None
+            raise TraceError(
+                f"cannot read this file: {error.strerror}", where=where, fix="check its permissions"
+            ) from None
         except ValueError as error:
-            raise TraceError(f"this is not JSON in UTF-8: {error}", where=where, fix=COPY) from None
+            raise TraceError(f"this file is not JSON in UTF-8: {error}", where=where, fix=COPY) from None
         return cls.from_dict(document, where=where)
 
 
 def encode_array(array: Array) -> Document:
-    """An array as JSON holds it."""
+    """Encode an array for JSON."""
     data = np.ascontiguousarray(array, dtype="<f4").tobytes()
     return {"shape": list(array.shape), "data": base64.b64encode(data).decode("ascii")}
 
 
 def decode_array(value: Document, where: str) -> Array:
-    """The array that JSON held at this place."""
+    """Decode an array from JSON; `where` is its place in the file."""
     shape, data = value["shape"], value["data"]
     if not isinstance(shape, list) or len(shape) > MOST_AXES or not all(map(_is_size, shape)):
-        raise TraceError(f"the shape {shape!r} is no list of sizes", where=where, fix=COPY)
+        raise TraceError(f"the shape {shape!r} is not a list of sizes", where=where, fix=COPY)
     try:
         content = base64.b64decode(data, validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise TraceError("the numbers are not in base64", where=where, fix=COPY) from None
+        raise TraceError("the data is not valid base64", where=where, fix=COPY) from None
     if len(content) != 4 * prod(shape):
         raise TraceError(
-            f"there are {len(content):,} bytes for an array of {' × '.join(map(str, shape))} float32 numbers",
+            f"{len(content):,} bytes of data do not make a float32 array of shape {' × '.join(map(str, shape))}",
             where=where,
             fix=COPY,
         )
@@ -171,7 +173,7 @@ def _is_size(value: object) -> bool:
 
 
 def same_numbers(arrays: Mapping[str, Array]) -> dict[str, str | None]:
-    """For every array the earlier one that has its shape and its numbers, bit for bit; None where there is none."""
+    """Map each array to the first earlier one with the same shape and bits, or to None."""
     first: dict[tuple[tuple[int, ...], bytes], str] = {}
     found: dict[str, str | None] = {}
     for name, array in arrays.items():
@@ -192,7 +194,7 @@ def _decode_arrays(encoded: Document, where: str) -> dict[str, Array]:
         earlier = arrays.get(value["same"]) if isinstance(value["same"], str) else None
         if earlier is None or list(earlier.shape) != value["shape"]:
             raise TraceError(
-                f"this should have the numbers of '{value['same']}', which is not there before it in this shape",
+                f"this array should equal '{value['same']}', but no earlier array has that name and this shape",
                 where=f"{where}, arrays.{name}",
                 fix=COPY,
             )
@@ -212,7 +214,7 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(value: Any, place: str, where: str) -> Any:
-    """Plain values as they are, and an array wherever something has a shape and data."""
+    """Decode every object with a shape and data into an array; leave other values as they are."""
     if not isinstance(value, dict):
         return value
     if value.keys() == {"shape", "data"}:
@@ -222,7 +224,7 @@ def _decode(value: Any, place: str, where: str) -> Any:
 
 def _check(document: object, where: str) -> None:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise TraceError("this is not a trace of vitrail", where=where, fix="give a file that `trace.save` wrote")
+        raise TraceError("this is not a Vitrail trace", where=where, fix="pass a file that `trace.save` wrote")
     version = document.get("version")
     if not isinstance(version, int) or isinstance(version, bool):
         raise TraceError(f"the version is {version!r}, not a number", where=f"{where}, version", fix=COPY)
@@ -244,18 +246,16 @@ def _check(document: object, where: str) -> None:
         for key, value in document[name].items():
             kinds = [{"shape", "data"}, {"shape", "same"}] if name == "arrays" else [{"shape", "data"}]
             if not isinstance(value, dict) or value.keys() not in kinds:
-                raise TraceError(
-                    "an array with 'shape' and 'data' should stand here", where=f"{where}, {name}.{key}", fix=COPY
-                )
+                raise TraceError("expected an array with 'shape' and 'data'", where=f"{where}, {name}.{key}", fix=COPY)
     if not isinstance(document.get("vocabulary"), list):
         _refuse("vocabulary", document.get("vocabulary"), list, where)
 
 
 def _refuse(place: str, value: object, kind: type, where: str) -> NoReturn:
-    words: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
+    words: dict[type, str] = {str: "a string", dict: "an object", list: "a list"}
     found = "nothing" if value is None else words.get(type(value), repr(value))
     raise TraceError(
-        f"the trace is damaged: {words[kind]} should stand here, but there is {found}",
+        f"the trace is damaged: expected {words[kind]}, found {found}",
         where=f"{where}, {place}",
         fix=COPY,
     )

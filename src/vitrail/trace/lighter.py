@@ -1,7 +1,7 @@
-"""A trace that a page can hold: of a long sentence, the insides of some layers are left out.
+"""Shrink the trace of a long sentence to what a page can hold, by omitting the internals of some layers.
 
-What a layer holds grows with the square of the sentence's length: 200 tokens of a `base` model are 300 MB. Of a layer
-without its inside, where its heads look and what leaves it remain; of the output layer, the log-probabilities.
+A layer's arrays grow with the square of the sentence's length: 200 tokens through a `base` model take 300 MB. A layer
+without its internals keeps its attention weights and its output; the output layer keeps its log-probabilities.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from vitrail.trace.format import COPY, Array, Trace, same_numbers
 from vitrail.trace.weights import OUTPUT, encoded_size
 
 MOST_LAYERS = 1000  # of a stack, as in the settings
-PAGE_MB = 100.0  # beyond, a browser takes its time; 1 MB is a million bytes
+PAGE_MB = 100.0  # browsers are slow with larger pages; 1 MB is a million bytes
 
 
 def lighter(trace: Trace, max_mb: float = PAGE_MB) -> Trace:
-    """The trace if it fits; else without the insides of as many parts as it takes, the middle of a stack first.
+    """Return the trace if it fits, else a copy that omits the internals of parts until it does.
 
-    Parts whose weights are in the trace keep theirs: they were asked for.
+    The middle of each stack goes first. Parts whose weights are in the trace stay whole: the user requested them.
     """
     held: dict[str, Array] = trace.document["arrays"]
-    room = round(max_mb * 1e6) - _size(trace.document["weights"])
+    room = max_mb * 1e6 - _size(trace.document["weights"])
     kept = _parts(trace)
     for part in sorted(_parts(trace), key=lambda part: _importance(trace, part)):
         if _size(held) <= room:
@@ -35,14 +35,16 @@ def lighter(trace: Trace, max_mb: float = PAGE_MB) -> Trace:
 
 
 def left_out(trace: Trace) -> list[str]:
-    """The parts whose insides are not in this trace."""
+    """The parts whose internals this trace omits."""
     return [part for part in _parts(trace) if part not in trace.document.get("inside_of", _parts(trace))]
 
 
 def inside(trace: Trace, part: str) -> dict[str, Array]:
-    """What a part computed, but for what a lighter trace keeps of it."""
+    """The arrays of a part that a lighter trace omits."""
     if part not in _parts(trace):
-        raise TraceError(f"this model has no layer '{part}'", where="layer", fix=f"it has {', '.join(_parts(trace))}")
+        raise TraceError(
+            f"this model has no layer '{part}'", where="layer", fix=f"choose from {', '.join(_parts(trace))}"
+        )
     arrays: dict[str, Array] = trace.document["arrays"]
     if part == OUTPUT:
         return {name: arrays[name] for name in ("logits",) if name in arrays}
@@ -66,9 +68,9 @@ def _layers(trace: Trace, stack: str) -> int:
 
 
 def _importance(trace: Trace, part: str) -> tuple[int, int, bool]:
-    """What is left out first comes first: the middle of a stack, then its top, its bottom, and the output.
+    """Sort key: the parts to omit first. The middle of a stack, then its top, its bottom, and the output layer.
 
-    The bottom of the encoder stays longer than the decoder's: the page opens there.
+    The encoder's bottom layer outlasts the decoder's, because the page opens there.
     """
     if part == OUTPUT:
         return (1, 0, False)

@@ -1,4 +1,4 @@
-"""Files of one JSON object a line, which a run may be writing to while they are read."""
+"""Files with one JSON object per line. A run may still be appending to them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from vitrail.storage import whole_lines
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Every complete line; half a line at the end is still being written, and is left out.
+    """Read every complete line; a ValueError if one is not a JSON object.
 
-    A ValueError where a line is something else.
+    A partial last line is still being written and is skipped.
     """
     lines = [parse_json(line) for line in whole_lines(path) if line]
     if not all(isinstance(line, dict) for line in lines):
-        raise ValueError("a line is no JSON object")
+        raise ValueError("a line is not a JSON object")
     return lines

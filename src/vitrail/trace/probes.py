@@ -1,18 +1,18 @@
-"""Probe sentences: what a model puts out for a few sentences, again and again, while it is trained.
+"""Probe sentences: a few sentences that a run translates again and again while it trains.
 
-runs/x/probes.jsonl, one JSON object a line. The first says what is asked, each other line what came of it at a step:
+runs/x/probes.jsonl has one JSON object per line. The first lists the sentences; every other line records one step:
 
     {"probes": 1, "label_smoothing": 0.1,
      "sentences": [{"source": {"text", "ids", "tokens"}, "reference": {"text", "ids", "tokens"} | null, "to"}]}
     {"step": 0, "sentences": [{"translation", "ids", "tokens", "columns", "log_probs", "rest", "attention"}]}
 
-`translation`, `ids` and `tokens` are what greedy search gives. Then the model is led through the reference (where there
-is none, through that translation): `log_probs` [T, C] are its predictions at each of the T positions, for the ids in
-`columns`, or for the whole vocabulary where `columns` is null; `rest` [T] is the logarithm of the probability that all
-other ids have together (null where there are none). `attention` [T, S] is the last decoder layer's encoder-decoder
-attention, the mean over its heads. Arrays are as in a trace: {"shape", "data"}, base64 of float32.
+`translation`, `ids` and `tokens` come from greedy search. The decoder is then fed the reference, or that translation if
+there is no reference. `log_probs` [T, C] are its predictions at the T positions, for the ids in `columns`, or for the
+whole vocabulary if `columns` is null. `rest` [T] is the log of the total probability of all other ids (null if there
+are none). `attention` [T, S] is the encoder-decoder attention of the last decoder layer, averaged over its heads.
+Arrays are encoded as in a trace: {"shape", "data"}, base64 of float32.
 
-A trace's `probes` is the same in one object, {"sentences", "label_smoothing", "records": [...]}, with fewer columns.
+A trace's `probes` is the same as one object, {"sentences", "label_smoothing", "records": [...]}, with fewer columns.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from vitrail.trace.lines import read_lines
 
 PROBES = "probes.jsonl"
 FORMAT = 1
-MOST_PROBABLE = 30  # ids of a sentence in a trace, and the reference's own
-MOST_RECORDS = 40  # in a trace
+MOST_PROBABLE = 30  # ids per sentence that a trace keeps, besides the reference's own
+MOST_RECORDS = 40  # that a trace keeps
 
 
 def read_probes(folder: Path) -> Document | None:
-    """What a run's probes said, in the form that a trace holds; None where there are none, or none can be read."""
+    """Read a run's probes in the form that a trace holds. None if the file is missing or malformed."""
     path = folder / PROBES
     try:
         status = path.stat()
@@ -48,7 +48,7 @@ def read_probes(folder: Path) -> Document | None:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, _size: int, _time: int) -> Document | None:
-    """Read once for as long as the file stays as it is."""
+    """Read the file; size and time key the cache, so that an unchanged file is read once."""
     try:
         lines = read_lines(path)
         if not lines or lines[0].get("probes") != FORMAT:
@@ -67,18 +67,18 @@ def _read(path: Path, _size: int, _time: int) -> Document | None:
             ],
         }
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, TraceError):
-        return None  # a translation can be shown without them
+        return None  # the page can do without them
 
 
 def spread(items: Sequence[Any], count: int) -> list[Any]:
-    """At most `count` of the items, the first and the last among them."""
+    """At most `count` of the items, evenly spaced, including the first and the last."""
     if len(items) <= count:
         return list(items)
     return [items[round(number * (len(items) - 1) / (count - 1))] for number in range(count)]
 
 
 def _fewer_columns(asked: Document, said: Sequence[Document]) -> list[Document]:
-    """The records of one sentence with only its reference's ids and those that were most probable at any time."""
+    """Reduce a sentence's records to the ids of its reference and those that were ever the most probable."""
     held = [_Predictions.of(record) for record in said]
     best: dict[int, float] = {}
     for one in held:
@@ -109,7 +109,7 @@ class _Predictions:
         )
 
     def only(self, chosen: set[int]) -> Document:
-        """The same with fewer columns, and what the others had added to the rest."""
+        """The chosen columns; the probability of the others moves into the rest."""
         keep = [place for place, token_id in enumerate(self.columns) if token_id in chosen]
         if len(keep) == len(self.columns):
             return {}
@@ -124,8 +124,8 @@ class _Predictions:
 
 
 def log_sum(log_probs_TC: Array) -> Array:
-    """The logarithm of the sum of probabilities at each position, in double precision."""
-    largest_T1 = np.maximum(log_probs_TC.max(axis=1, keepdims=True), -1e30)  # of nothing but -inf, -inf
+    """The log of the total probability at each position, computed in double precision."""
+    largest_T1 = np.maximum(log_probs_TC.max(axis=1, keepdims=True), -1e30)  # avoids -inf - -inf
     with np.errstate(divide="ignore"):
         sums_T: NDArray[np.float64] = (
             np.log(np.exp(log_probs_TC.astype(np.float64) - largest_T1).sum(axis=1)) + largest_T1[:, 0]

@@ -1,4 +1,4 @@
-"""Record one translation: the search with all its candidates, then one pass over its result with every tap open."""
+"""Record one translation: the search with all its candidates, then one pass over the result with every tap open."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from vitrail.trace.words import word_numbers
 if TYPE_CHECKING:
     from vitrail.translator import Translator
 
-MAX_MB = 4.0  # what a trace may grow to before it leaves the weights of layers out; 1 MB is a million bytes
+MAX_MB = 4.0  # layer weights are included only up to this size; 1 MB is a million bytes
 
 
 class TraceOptions(TypedDict, total=False):
-    """What `record` takes beside the sentence; it says what each means."""
+    """The options of `record`, which explains them."""
 
     to: str | None
     decode: DecodeConfig | None
@@ -47,7 +47,7 @@ class TraceOptions(TypedDict, total=False):
     max_mb: float
 
 
-_WITHOUT_BATCH = ("source.position", "target.position")  # one table for all sentences
+_WITHOUT_BATCH = ("source.position", "target.position")  # one table for the whole batch
 
 
 def record(
@@ -62,11 +62,11 @@ def record(
     layers: Sequence[str] | None = None,
     max_mb: float = MAX_MB,
 ) -> Trace:
-    """Translate `text` and write down everything that led to the best translation.
+    """Translate `text` and record everything that led to the best translation.
 
-    What if: `decode` replaces the model's own settings of the search, `prefix` is how the translation must begin,
-    `heads_off` switches attention heads off. `reference` is a translation to compare with, for the loss. `layers` are
-    those whose weights are included ("encoder.0", "output", "all"); unset, as many as keep the JSON below `max_mb`.
+    `decode` replaces the model's own search settings, `prefix` is the forced start of the translation, `heads_off`
+    switches attention heads off. `reference` is a translation to compute the loss on. `layers` lists the parts whose
+    weights to include ("encoder.0", "output", "all"); by default, as many as keep the JSON below `max_mb`.
     """
     chosen = check_parts(translator.model, layers) if layers is not None else None
     off = {name: sorted(set(heads)) for name, heads in (heads_off or {}).items()}
@@ -101,12 +101,12 @@ def record(
         "run": read_run(folder.path) if folder is not None else None,
         "seen": seen_in_training(translator, source),
     }
-    _add_weights(document, translator.model, chosen, round(max_mb * 1e6))
+    _add_weights(document, translator.model, chosen, max_mb * 1e6)
     return Trace(document)
 
 
 def listen(model: Transformer, source: Sequence[int], target: Sequence[int]) -> dict[str, Array]:
-    """Everything a model says under its taps while it is led through a given target, without a batch axis."""
+    """Feed the decoder a given target and return the value of every tap, without the batch axis."""
     heard: dict[str, Array] = {}
 
     def listener(name: str, value: Tensor) -> None:
@@ -121,7 +121,7 @@ def listen(model: Transformer, source: Sequence[int], target: Sequence[int]) -> 
 
 
 def _inputs(target: Sequence[int]) -> list[int]:
-    """What the decoder is fed: the target one place to the right."""
+    """The decoder's input: the target shifted right by one position."""
     return [BOS, *target[:-1]]
 
 
@@ -136,7 +136,7 @@ def _target(tokenizers: Tokenizers, row: Sequence[int]) -> dict[str, Any]:
 
 
 def _compare(translator: Translator, source: Sequence[int], reference: str) -> dict[str, Any]:
-    """The model's predictions for a translation by a person, fed to it word by word whatever it would have said."""
+    """The model's predictions when its decoder is fed a reference translation (teacher forcing)."""
     row = translator.target_row(reference)
     heard = listen(translator.model, source, row)
     folder = translator.folder
@@ -160,7 +160,7 @@ def _describe(translator: Translator) -> dict[str, Any]:
     }
 
 
-def _add_weights(document: Document, model: Transformer, chosen: Sequence[str] | None, max_bytes: int) -> None:
+def _add_weights(document: Document, model: Transformer, chosen: Sequence[str] | None, max_bytes: float) -> None:
     if chosen is None:
         bare = Trace({**document, "arrays": {}, "weights": {}, "weights_of": parts_of(model)}).to_json()
         earlier = same_numbers(document["arrays"])

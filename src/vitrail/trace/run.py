@@ -1,4 +1,4 @@
-"""How a run went, for the page: its curves and samples, thinned out, from the log.jsonl beside a model."""
+"""A run's curves and samples for the page, thinned out, from the log.jsonl beside a model."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from vitrail.trace.probes import spread
 
 LOG = "log.jsonl"
 POINTS = 300  # of a curve
-LOOKS = 100  # at the validation data, with their samples
+VALIDATIONS = 100  # with their samples
 
 Event = dict[str, Any]
 
 
 def read_run(folder: Path) -> dict[str, list[Event]] | None:
-    """The events of a run, {"events": […]}, in order; None where there is no log, or none that can be read."""
+    """The events of a run in order, {"events": […]}. None if the log is missing, empty or malformed."""
     try:
         events = read_lines(folder / LOG)
         steps = [event for event in events if event["event"] == "step"]
-        looks = [event for event in events if event["event"] == "validation"]
+        validations = [event for event in events if event["event"] == "validation"]
         others = [event for event in events if event["event"] not in ("step", "validation")]
-        kept = [*others, *spread(steps, POINTS), *spread(looks, LOOKS)]
-        kept.sort(key=lambda event: event.get("step", 0))  # stable: a step stands before the look that followed it
+        kept = [*others, *spread(steps, POINTS), *spread(validations, VALIDATIONS)]
+        kept.sort(key=lambda event: event.get("step", 0))  # stable: a validation stays after its step
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # a translation can be shown without it
+        return None  # the page can do without it
     return {"events": kept} if kept else None

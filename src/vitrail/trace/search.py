@@ -1,4 +1,4 @@
-"""The record of a search: every candidate of every step, and what became of it."""
+"""The record of a search: every candidate of every step, and its fate."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from vitrail.decode.beam import Candidates, Decision, Live
 from vitrail.decode.sampling import Draws
 from vitrail.text import EOS, Tokenizers
 
-ALTERNATIVES = 8  # the most probable ids that are shown beside the one that was drawn
+ALTERNATIVES = 8  # most probable ids to record besides the drawn one
 
 Fact = dict[str, Any]
 
 
 class SearchRecord:
-    """Listens to the search for one sentence's translation."""
+    """Listens to the search for the translation of one sentence."""
 
     def __init__(self, config: DecodeConfig) -> None:
         self.config = config
         self.steps: list[Fact] = []
-        self.complete: list[Hypothesis] = []  # in the order in which they were complete
-        self._numbered = 0  # partial hypotheses so far
+        self.complete: list[Hypothesis] = []  # in the order of completion
+        self._numbered = 0  # partial hypotheses numbered so far
 
     def searched(self, step: int, live: Live, candidates: Candidates, decision: Decision, done_B: Tensor) -> None:
-        """Write down a step of beam search."""
-        assert len(live.sentence_B) == 1, "a record is of one sentence"
+        """Record a step of beam search."""
+        assert len(live.sentence_B) == 1, "a search record covers one sentence"
         survivors = decision.survivors_BW[0][decision.filled_BW[0]].tolist()
         set_aside = decision.set_aside_BC[0].tolist()
         totals = candidates.totals_BC[0].tolist()
@@ -39,14 +39,14 @@ class SearchRecord:
         log_probs = candidates.log_probs_BC[0].tolist()
         facts: list[Fact] = []
         for rank, total in enumerate(totals):
-            if total == -inf:  # ruled out: a forbidden id, or not the forced one
+            if total == -inf:  # excluded: forbidden, or not what the prefix forces
                 continue
             fact = self._fact(
                 step, rank, parent=parents[rank], token_id=ids[rank], log_prob=log_probs[rank], total=total
             )
             if set_aside[rank]:
                 fact["becomes"] = len(self.complete)
-                past = live.ids_BWT[0, parents[rank], 1:].tolist(), live.log_probs_BWT[0, parents[rank]].tolist()
+                past = live.ids_BWT[0, parents[rank], 1:].tolist(), live.log_probs_BWT[0, parents[rank], 1:].tolist()
                 row, values = [*past[0], ids[rank]], [*past[1], log_probs[rank]]
                 self.complete.append(Hypothesis.from_row(row, values, self.config))
             if ids[rank] == EOS:
@@ -59,13 +59,13 @@ class SearchRecord:
                 fact |= {"fate": "kept", "becomes": survivors.index(rank)}
             facts.append(fact)
         filled = [index for index, total in enumerate(live.totals_BW[0].tolist()) if total > -inf]
-        assert filled == list(range(len(filled))), "places that nothing fills come last"
+        assert filled == list(range(len(filled))), "unfilled beams come last"
         rows, sums = live.ids_BWT[0, :, 1:].tolist(), live.totals_BW[0].tolist()
         self._write(step, [(rows[index], sums[index]) for index in filled], facts)
 
     def drew(self, step: int, before: Draws, after: Draws, log_probs_BWV: Tensor, chances_BWV: Tensor) -> None:
-        """Write down a step of sampling: what was drawn, and the most probable of what was not."""
-        assert len(before.sentence_B) == 1, "a record is of one sentence"
+        """Record a step of sampling: the drawn ids and the most probable others."""
+        assert len(before.sentence_B) == 1, "a search record covers one sentence"
         drawn, sums = after.ids_BWT[0, :, -1].tolist(), before.log_probs_BWT[0].double().sum(-1).tolist()
         going = [draw for draw, ended in enumerate(before.ended_BW[0].tolist()) if not ended]
         still = [draw for draw in going if drawn[draw] != EOS]
@@ -114,15 +114,15 @@ class SearchRecord:
         self.steps.append({"step": step, "live": live_facts, "candidates": facts})
 
     def to_dict(self, returned: list[Hypothesis], tokenizers: Tokenizers) -> Fact:
-        """The whole search; `returned` is what it gave back, best first (or the draws in their order)."""
+        """The whole search as plain values. `returned` is its result: best first, or the draws in order."""
         if self.config.sample:
             self._stop_draws()
             results, order = returned, list(range(len(returned)))
         else:
-            # Best first, of equals the one that was complete first: as the search itself ranks them.
+            # Best first; ties go to the one that completed first, as in the search itself.
             order = sorted(range(len(self.complete)), key=lambda index: -self.complete[index].score)
             results = [self.complete[index] for index in order]
-            assert results[: len(returned)] == returned, "the record is not of this search"
+            assert results[: len(returned)] == returned, "this record belongs to another search"
         place = {before: after for after, before in enumerate(order)}
         for fact in self._became_results():
             fact["becomes"] = place[fact["becomes"]]
@@ -148,7 +148,7 @@ class SearchRecord:
         }
 
     def _stop_draws(self) -> None:
-        """What was still growing in the last step was cut at the length limit, and is a result all the same."""
+        """Draws that were still growing in the last step hit the length limit. They are results too."""
         for fact in self.steps[-1]["candidates"]:
             if fact["fate"] == "kept":
                 fact |= {"fate": "stopped", "becomes": fact["draw"]}

@@ -1,4 +1,4 @@
-"""Whether a sentence was in the training data, where that data is still beside the model."""
+"""Whether a sentence was in the training data, if that data is still beside the model."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def seen_in_training(translator: Translator, source: Sequence[int]) -> str | None:
-    """`training` if this source row, its language symbol included, was trained on, else `held out`; None: unknown."""
+    """`training` if a training pair has this source row, language symbol included; else `held out`; None if unknown."""
     folder = translator.folder
     if folder is None:
         return None
     if not Prepared.is_whole(folder.data):
-        return None  # a model that travelled without its data
+        return None  # the model was copied without its data
     prepared = Prepared.open(folder.data)
     if prepared.tokenizers.source.size != translator.tokenizers.source.size:
-        return None  # other data has been put there since: its ids mean other words
+        return None  # the data was replaced: its ids mean other words
     row = np.array(source)
     return "training" if any(_contains(shard, row) for shard in prepared.train) else "held out"
 
@@ -31,7 +31,7 @@ def seen_in_training(translator: Translator, source: Sequence[int]) -> str | Non
 def _contains(shard: Shard, row: np.ndarray) -> bool:
     for records in shard.blocks():
         starts = records["start"][records["source"] == len(row)].astype(np.int64)
-        for place, token in enumerate(row):  # each word leaves fewer to compare
+        for place, token in enumerate(row):  # each token narrows the candidates
             starts = starts[shard.tokens[starts + place] == token]
         if len(starts):
             return True

@@ -1,7 +1,7 @@
-"""Which of a model's parameters go into a trace: those of the layers that are asked for, or as many as fit.
+"""Which of a model's parameters go into a trace: those of the requested layers, or as many as fit.
 
-The gains and biases of every norm are always there, and so are the embeddings of the words that occur: they are small,
-and with them most steps can be checked. A *part* is a layer, `encoder.0`, or `output`, the final linear layer.
+The gain and bias of every norm and the embeddings of the words that occur are always included. They are small, and most
+steps can be checked with them. A *part* is a layer, `encoder.0`, or `output`, the final linear layer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from vitrail.errors import TraceError, did_you_mean
+from vitrail.errors import TraceError
 from vitrail.model import Transformer
 from vitrail.trace.format import Array
 
@@ -22,27 +22,24 @@ ALL = "all"
 
 
 def parts_of(model: Transformer) -> list[str]:
-    """What can be asked for: the layers from the bottom up, then the output layer."""
+    """The parts that can be requested: the layers from the bottom up, then the output layer."""
     stacks = (("encoder", model.encoder), ("decoder", model.decoder))
     return [f"{name}.{number}" for name, stack in stacks for number in range(len(stack.layers))] + [OUTPUT]
 
 
-def check_parts(model: Transformer, asked: Sequence[str]) -> list[str]:
-    """The parts that are asked for, in the model's order; `all` is all of them."""
+def check_parts(model: Transformer, requested: Sequence[str]) -> list[str]:
+    """The requested parts in the model's order; `all` stands for every part."""
     known = parts_of(model)
-    for part in asked:
+    for part in requested:
         if part not in (*known, ALL):
-            near = did_you_mean(part, [*known, ALL])
             raise TraceError(
-                f"this model has no layer '{part}'",
-                where="layers",
-                fix=f"{f'{near} ' if near else ''}It has {', '.join(known)}; 'all' is all of them",
+                f"this model has no layer '{part}'", where="layers", fix=f"choose from {', '.join(known)}, or '{ALL}'"
             )
-    return known if ALL in asked else [part for part in known if part in asked]
+    return known if ALL in requested else [part for part in known if part in requested]
 
 
 def layer_weights(model: Transformer, part: str) -> dict[str, Array]:
-    """Every parameter of one part, by its name in the model."""
+    """Every parameter of a part, by its name in the model."""
     check_parts(model, [part])
     names = _output_names(model) if part == OUTPUT else _layer_names(model, part)
     held = model.state_dict()
@@ -75,10 +72,10 @@ def embedding_rows(model: Transformer, source_ids: Sequence[int], target_ids: Se
     }
 
 
-def fitting_parts(model: Transformer, room: int) -> list[str]:
-    """As many parts, from the bottom up, as fit into `room` bytes of JSON beside the norms; possibly none."""
+def fitting_parts(model: Transformer, room: float) -> list[str]:
+    """As many parts, from the bottom up, as fit into `room` bytes of JSON besides the norms; possibly none."""
     held, found = model.state_dict(), []
-    no_more_layers = False  # a layer is not left out for a smaller one above it
+    no_more_layers = False  # do not skip a layer for a smaller one above it
     for part in parts_of(model):
         names = _output_names(model) if part == OUTPUT else _layer_names(model, part)
         size = sum(encoded_size(name, held[name].shape) for name in names if name not in norm_names(model))
@@ -91,13 +88,13 @@ def fitting_parts(model: Transformer, room: int) -> list[str]:
 
 
 def encoded_size(name: str, shape: Sequence[int], *, same: str | None = None) -> int:
-    """How many bytes of JSON an array takes, with its name and a comma: base64 makes four of three."""
+    """The bytes of JSON that an array takes, with its name and a comma. Base64 turns three bytes into four."""
     content = 4 * ((4 * prod(shape) + 2) // 3) if same is None else len(same)
     return content + len(str(list(shape)).replace(" ", "")) + len(name) + 24
 
 
 def count_parameters(model: Transformer) -> dict[str, Any]:
-    """How many numbers were learned: in all, in the embeddings, and in each part by its name."""
+    """Count the parameters: in total, in the embeddings, and in each part by name."""
     parts: dict[str, int] = {}
     for name, parameter in model.named_parameters():
         place = name.replace(".layers.", ".").split(".")
@@ -114,7 +111,7 @@ def count_parameters(model: Transformer) -> dict[str, Any]:
 
 
 def as_array(values: Tensor) -> Array:
-    """A tensor as an array of its own."""
+    """Copy a tensor into a float32 array."""
     return np.array(values.detach().float().cpu().numpy(), dtype=np.float32)
 
 
@@ -124,7 +121,7 @@ def _layer_names(model: Transformer, part: str) -> list[str]:
 
 
 def _output_names(model: Transformer) -> list[str]:
-    """The parameters behind the logits: the table, under whichever name it is shared, and the bias if there is one."""
+    """The output layer's parameters: its table, under the name it is shared by, and its bias if any."""
     table_VD = model.embeddings.output_table_VD()
     names = [name for name, parameter in model.named_parameters() if parameter is table_VD]
     return names + ([] if model.output_bias is None else ["output_bias"])

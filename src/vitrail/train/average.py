@@ -1,4 +1,4 @@
-"""Averaging checkpoints: the paper's last 5 (section 6.1), or any number of one's own."""
+"""Average checkpoints: the last 5 as in the paper (section 6.1), or any other number."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from vitrail.train.lock import sole_writer
 
 
 def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path, list[int]]:
-    """Write the mean of a run's newest checkpoints into `out`, or over the run's own weights.
+    """Write the mean of a run's newest checkpoints to `out`, or over the run's own weights.
 
-    Of a run that uses its moving average, the mean of that.
+    If the run uses a moving average (`train.use = "ema"`), the checkpoints' moving averages are averaged.
     """
     folder = ModelFolder.open(run)
     config = folder.config.train
@@ -22,10 +22,10 @@ def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path
     file = EMA if config.use == "ema" else WEIGHTS
     if not steps:
         raise FolderError(
-            "this run has no checkpoints", where=str(run), fix="let the training go on, or give another run"
+            "this run has no checkpoints", where=str(run), fix="let the training continue, or give another run"
         )
     if out is not None and out.exists():
-        raise FolderError("there is something here already", where=str(out), fix="choose another --out")
+        raise FolderError("this path already exists", where=str(out), fix="choose another --out")
     if out is None:
         with sole_writer(run):
             folder.write_weights(average_weights(run, steps, file=file))

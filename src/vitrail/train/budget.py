@@ -20,7 +20,7 @@ from pathlib import Path
 
 import torch
 
-from vitrail.config import Config, ModelConfig, TrainConfig
+from vitrail.config import POSITIONS, Config, ModelConfig, TrainConfig
 from vitrail.data import Batch
 from vitrail.errors import TrainingError, is_shortage
 from vitrail.train.objective import rows_at_a_time
@@ -61,7 +61,7 @@ def _kept(model: ModelConfig, *, longest: int) -> int:
     """The numbers that a token of the budget, one of the source and one of the target, leaves for the way back."""
     layers = model.encoder_layers * (18 * model.d_model + 2 * model.d_ff)
     layers += model.decoder_layers * (26 * model.d_model + 2 * model.d_ff)
-    if not model.attention_dropout and model.positions != "relative":
+    if not model.attention_dropout and not POSITIONS[model.positions].keeps_weights:
         return layers  # the fused kernel keeps no weights
     return layers + 16 * model.heads * longest * (model.encoder_layers + 2 * model.decoder_layers)
 

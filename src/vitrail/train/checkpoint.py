@@ -1,12 +1,12 @@
-"""Checkpoints: everything a run needs to go on as if it had never stopped.
+"""Checkpoints: everything a run needs to resume as if it had never stopped.
 
 checkpoints/step-000500/
-  model.safetensors  optimizer.safetensors  random.safetensors   weights, what the optimiser remembers, the generator
-  ema.safetensors                                                the moving average of the weights, where there is one
-  state.json                                                     the step, the place in the data, the best so far,
-                                                                 the scale of fp16's losses
-  manifest.json                                                  the checksum of each of them
-A checkpoint appears under its name only when it is complete, and an old one goes only after that.
+  model.safetensors  optimizer.safetensors  random.safetensors   weights, optimiser state, random generator state
+  ema.safetensors                                                the moving average of the weights, if there is one
+  state.json                                                     step, place in the data, best loss so far, scale of
+                                                                 fp16 losses
+  manifest.json                                                  the checksum of each file
+A checkpoint gets its name only when it is complete. Old ones are removed only after that.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ _FILES = (WEIGHTS, "optimizer.safetensors", "random.safetensors", "state.json")
 
 @dataclass(frozen=True)
 class RunState:
-    """Where a run stands, but for its tensors."""
+    """The state of a run, without its tensors."""
 
     step: int = 0
     epoch: int = 0
-    batch: int = 0  # the next batch of the epoch
+    batch: int = 0  # the next batch in the epoch
     log_bytes: int = 0
     probe_bytes: int = 0
-    loss_sum: float = 0.0  # since the last line in the log
+    loss_sum: float = 0.0  # since the last log line
     loss_tokens: int = 0
     best_loss: float | None = None
     best_step: int | None = None
     stale: int = 0  # validations since the best one
-    judged: str = ""  # what those losses were of: records.what_is_judged
+    judged: str = ""  # what best_loss was measured on: records.what_is_judged
     threads: int = 0
     processes: int = 1
     device: str = "cpu"
-    data: str = ""  # what the run learns from: Prepared.contents
-    scaler: dict[str, float] = field(default_factory=dict)  # of fp16's losses
+    data: str = ""  # the training data: Prepared.contents
+    scaler: dict[str, float] = field(default_factory=dict)  # of fp16 losses
 
     @property
     def position(self) -> Position:
@@ -85,7 +85,7 @@ class _StateFile(Document):
 
 
 def checkpoint_path(run: Path, step: int) -> Path:
-    """Where the checkpoint of a step stands."""
+    """The folder of a step's checkpoint."""
     return run / CHECKPOINTS / f"step-{step:06d}"
 
 
@@ -97,7 +97,7 @@ def list_steps(run: Path) -> list[int]:
 
 
 def save_checkpoint(run: Path, learner: Learner, state: RunState) -> None:
-    """Write a checkpoint, whole or not at all."""
+    """Write a checkpoint atomically."""
     state = replace(state, scaler=learner.scaler.state_dict())
     with new_folder(checkpoint_path(run, state.step)) as folder:
         save_tensors(learner.model.state_dict(), folder / WEIGHTS)
@@ -111,7 +111,7 @@ def save_checkpoint(run: Path, learner: Learner, state: RunState) -> None:
 
 
 def restore_checkpoint(run: Path, step: int, learner: Learner) -> RunState:
-    """Put a checkpoint back into a model and all that is remembered beside it, and into the random generators."""
+    """Load a checkpoint into the learner and the random generators; return its state."""
     folder = checkpoint_path(run, step)
     check_checkpoint(folder, needs=(*_FILES, EMA) if learner.average is not None else _FILES)
     load_weights(learner.model, folder / WEIGHTS)
@@ -157,7 +157,7 @@ def _restore_generators(states: dict[str, Tensor], device: torch.device) -> None
 
 
 def _generators(device: torch.device) -> dict[str, Tensor]:
-    """The states of the random generators that a run draws from."""
+    """The states of the random generators that a run uses."""
     states = {"torch": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
@@ -165,7 +165,7 @@ def _generators(device: torch.device) -> dict[str, Tensor]:
 
 
 def check_checkpoint(folder: Path, *, needs: tuple[str, ...] = _FILES) -> None:
-    """Refuse a checkpoint of which a file that is needed is not there, or not the one that was written."""
+    """Raise an error if a needed file of a checkpoint is missing or damaged."""
     try:
         sums = parse_json(read_text(folder / "manifest.json"))
         wrong = [name for name in needs if name not in sums or checksum(folder / name) != sums[name]]
@@ -179,14 +179,14 @@ def _damaged(folder: Path, what: str) -> FolderError:
     return FolderError(
         f"the checkpoint is damaged or incomplete: {what}",
         where=str(folder),
-        fix=f"remove {folder.name} and run the same command again: the run goes on from the newest that is left",
+        fix=f"remove {folder.name} and run the same command again: it resumes from the newest remaining checkpoint",
     )
 
 
 def in_a_row(known: list[int], *, every: int) -> list[int]:
-    """The checkpoints without a gap up to the newest: an older one that is still there is the best, and all alone.
+    """The newest checkpoints without a gap. An older one beyond a gap was kept only because it is the best.
 
-    Those that were written by chance, on Ctrl-C or by the clock, do not count, but for the newest.
+    Checkpoints off the grid of `every`, written on Ctrl-C or by the clock, do not count unless they are the newest.
     """
     found = known[-1:]
     for step in reversed([step for step in known[:-1] if step % every == 0]):
@@ -197,7 +197,7 @@ def in_a_row(known: list[int], *, every: int) -> list[int]:
 
 
 def average_weights(run: Path, steps: list[int], *, file: str = WEIGHTS) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints, summed in float64 so that their order does not matter."""
+    """The mean of several checkpoints' weights, summed in float64 so that their order does not matter."""
     total: dict[str, Tensor] = {}
     for step in steps:
         folder = checkpoint_path(run, step)
@@ -210,7 +210,7 @@ def average_weights(run: Path, steps: list[int], *, file: str = WEIGHTS) -> dict
 
 
 def remove_old(run: Path, keep: set[int]) -> None:
-    """Remove every checkpoint that is not to be kept, and what an interrupted write left behind."""
+    """Remove every checkpoint not in `keep`, and leftovers of interrupted writes."""
     with explained(run / CHECKPOINTS):
         for step in list_steps(run):
             if step not in keep:

@@ -44,6 +44,11 @@ def autocast(device: torch.device, precision: str) -> torch.autocast:
     return torch.autocast(device.type, dtype=HALVES.get(precision), enabled=precision in HALVES)
 
 
+def is_half(precision: str) -> bool:
+    """Whether linear layers compute in half of float32's bits."""
+    return precision in HALVES
+
+
 def is_slow(device: torch.device, precision: str) -> bool:
     """Whether half precision makes this processor slower instead of faster: it has no instructions for it."""
     find = getattr(torch.cpu, "get_capabilities", None)  # not in every torch

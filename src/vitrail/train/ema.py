@@ -1,4 +1,4 @@
-"""The exponential moving average of the weights: smoother than the newest ones, and often a better translator."""
+"""The exponential moving average of the weights: smoother than the latest weights, and often a better model."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from vitrail.model import Transformer
 
 
 class MovingAverage:
-    """A second model that follows the one in training: after every step it goes a small part of the way to it."""
+    """A second model that follows the one in training: after every step it moves a little towards it."""
 
     def __init__(self, model: Transformer, decay: float) -> None:
         self.model = deepcopy(model).requires_grad_(False).eval()
         self.decay = decay
 
     def decay_at(self, step: int) -> float:
-        """How much of the average stays. At first little: the random beginning must not outlive its usefulness."""
+        """The share of the average to keep. It starts small, so that the random initial weights fade quickly."""
         return min(self.decay, (1 + step) / (10 + step))
 
     @torch.no_grad()
     def follow(self, model: Transformer, step: int) -> None:
-        """Take in the weights that a step, counted from 1, ended in."""
+        """Update with the weights after `step`, counted from 1."""
         torch._foreach_lerp_(list(self.model.parameters()), list(model.parameters()), 1 - self.decay_at(step))

@@ -1,4 +1,4 @@
-"""What a run tells while it runs. The command line draws it; anyone else may listen, or not."""
+"""The events of a run. The command line displays them; other programs may listen too."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class StepDone:
-    """One step of the optimiser."""
+    """One optimiser step."""
 
     step: int
     max_steps: int
     epoch: int
-    loss: float  # mean per target token of this step
+    loss: float  # mean per target token in this step
     rate: float
     tokens_per_second: float
     seconds_left: float
@@ -21,7 +21,7 @@ class StepDone:
 
 @dataclass(frozen=True)
 class Sample:
-    """One validation sentence and what the model makes of it."""
+    """One validation sentence and its current translation."""
 
     source: str
     reference: str
@@ -30,42 +30,42 @@ class Sample:
 
 @dataclass(frozen=True)
 class Validated:
-    """A look at the validation data."""
+    """The result of a validation."""
 
     step: int
-    loss: float  # cross-entropy per target token, without smoothing
+    loss: float  # cross-entropy per target token, without label smoothing
     bleu: float | None
     is_best: bool
     samples: tuple[Sample, ...]
 
 
 class Listener(Protocol):
-    """Hears what happens."""
+    """Receives the events of a run."""
 
     def working(self, what: str, done: int, total: int | None) -> None:
-        """Preparation goes on."""
+        """Progress in preparing the data."""
 
     def note(self, text: str) -> None:
-        """Something worth a line."""
+        """A message for the user."""
 
     def stepped(self, event: StepDone) -> None:
-        """A step is done."""
+        """A step was completed."""
 
     def validated(self, event: Validated) -> None:
-        """The validation data was looked at."""
+        """A validation was completed."""
 
 
 class Silence:
-    """The listener of a run that nobody watches."""
+    """A listener that ignores everything."""
 
     def working(self, what: str, done: int, total: int | None) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def note(self, text: str) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def stepped(self, event: StepDone) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def validated(self, event: Validated) -> None:
-        """Say nothing."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""What a run changes as it learns. All of it is in a checkpoint."""
+"""Everything that training changes. Checkpoints hold all of it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from vitrail.train.ema import MovingAverage
 
 @dataclass(frozen=True)
 class Learner:
-    """A model, and what is remembered from step to step beside its weights."""
+    """A model, and the state that training keeps from step to step beside its weights."""
 
     model: Transformer
     optimizer: torch.optim.Optimizer
-    scaler: torch.amp.GradScaler  # of fp16's losses; else it is not enabled, and does nothing
-    average: MovingAverage | None  # where settings ask for it, in the process that writes
+    scaler: torch.amp.GradScaler  # for fp16 losses; disabled, and without effect, in other precisions
+    average: MovingAverage | None  # if the settings ask for it, and only in the leading process
     device: torch.device
 
     def broken_weight(self) -> str | None:
-        """The name of a weight that is not a number, if there is one: a step may end in it though its loss was one."""
+        """The name of a weight tensor that is not finite, if any: a step can produce one from a finite loss."""
         found = (name for name, value in self.model.named_parameters() if not value.isfinite().all())
         return next(found, None)

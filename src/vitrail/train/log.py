@@ -1,6 +1,6 @@
-"""log.jsonl: one line per event. What TensorBoard, the live page and the report read.
+"""log.jsonl: one line per event. The page, `vitrail info` and receipts read it.
 
-Whatever depends on the clock stands under "clock", so that two runs of the same settings have equal logs but for that.
+Everything that depends on time is under "clock". Apart from that, two runs with the same settings have equal logs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOG = "log.jsonl"
 
 
 class Log:
-    """An append-only log that can go back to where it stood at a checkpoint."""
+    """An append-only log that can be cut back to its length at a checkpoint."""
 
     def __init__(self, path: Path, *, keep_bytes: int = 0, after_step: int = 0) -> None:
         self.path = path
@@ -37,27 +37,27 @@ class Log:
             self.curves.add(event, values)
 
     def size(self) -> int:
-        """How many bytes there are, on the disk for certain: what a checkpoint remembers."""
+        """The number of bytes, after flushing them to the disk; a checkpoint stores it."""
         with explained(self.path):
             flush(self.path)
             return self.path.stat().st_size
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """Every complete line of a log; a run that is being written to may end in half a line, which is left out."""
+    """Every event of a log. An unfinished last line, in a run still being written, is skipped."""
     try:
         lines = whole_lines(path) if path.exists() else []
         events = [parse_json(line) for line in lines if line]
         if all(map(_is_event, events)):
             return events
-        reason = "it has lines that are no events"
+        reason = "it has lines that are not events"
     except (OSError, ValueError) as error:
         reason = str(error)
-    raise FolderError(f"the log is damaged: {reason}", where=str(path), fix="remove it: no model needs it")
+    raise FolderError(f"the log is damaged: {reason}", where=str(path), fix="remove it: the model works without it")
 
 
-class _Look(Document):
-    """What every look at the validation data has."""
+class _Validation(Document):
+    """What every validation event has."""
 
     step: int
     loss: float
@@ -68,5 +68,5 @@ def _is_event(value: object) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("event"), str):
         return False
     if value["event"] == "validation":
-        _Look.of(value)
+        _Validation.of(value)
     return True

@@ -16,7 +16,6 @@ from vitrail.train.budget import explained_shortage
 from vitrail.train.checkpoint import RunState
 from vitrail.train.gradients import Gradients
 from vitrail.train.learner import Learner
-from vitrail.train.objective import Objective
 from vitrail.train.optimizer import set_rate
 from vitrail.train.peers import ALONE, HeardError, Peers
 from vitrail.train.records import Records, Step, gone_wrong, why_over
@@ -54,8 +53,9 @@ class Trainer:
         assert peers.leads == (records is not None)
         self.folder, self.config = folder, folder.config.train
         self.learner, self.state, self.records, self.peers = learner, state, records, peers
-        self.objective = Objective(learner.model, smoothing=self.config.label_smoothing)
-        self.gradients = Gradients(self.objective, learner, peers, precision=self.config.precision)
+        self.gradients = Gradients(
+            learner, peers, precision=self.config.precision, smoothing=self.config.label_smoothing
+        )
         batch_tokens = self.config.batch_tokens
         assert batch_tokens != "auto", "a run's settings have the number that was found for it"
         self.stream = BatchStream(
@@ -85,11 +85,11 @@ class Trainer:
         origin = self._origin()
         self.peers.reseed(self.config.seed, step)
         self.learner.model.train()
-        self.objective.r_drop = self.config.r_drop if step > self.config.r_drop_after else 0.0
+        r_drop = self.config.r_drop if step > self.config.r_drop_after else 0.0
         optimizer.zero_grad(set_to_none=True)
         tokens = int(self.peers.total(sum(batch.target_tokens for batch in self.newest))[0])
         with explained_shortage(self.newest, self.config, origin):
-            own_loss_sum = self.gradients.fill(self.newest, tokens)
+            own_loss_sum = self.gradients.fill(self.newest, tokens, r_drop=r_drop)
         loss_sum, asked_to_stop = self.peers.total(own_loss_sum, stop.requested)
         scaler.unscale_(optimizer)
         norm = self._gradient_norm()

@@ -1,6 +1,6 @@
-"""The loss, written plainly: cross-entropy with label smoothing (section 5.4 of the paper).
+"""The loss in its plain form: cross-entropy with label smoothing (section 5.4 of the paper).
 
-Training computes the same without holding all logits (objective.py); a test holds it equal to this.
+Training computes the same without keeping all logits in memory (objective.py); a test checks that both are equal.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from vitrail.text import PAD
 
 
 def smoothed_loss(logits_BTV: Tensor, target_BT: Tensor, smoothing: float) -> Tensor:
-    """The sum over target tokens of the cross-entropy with the smoothed target; padding counts for nothing.
+    """The cross-entropy with the smoothed target, summed over target tokens; padding is ignored.
 
-    A sum, not a mean: a step divides once by all of its tokens, however it was split into batches.
+    A sum, not a mean: a step divides once by the number of its tokens, however it is split into batches.
     """
     return F.cross_entropy(
         logits_BTV.flatten(0, 1), target_BT.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
@@ -22,5 +22,5 @@ def smoothed_loss(logits_BTV: Tensor, target_BT: Tensor, smoothing: float) -> Te
 
 
 def smoothed_target(target_BT: Tensor, vocabulary: int, smoothing: float) -> Tensor:
-    """The distribution that the model is asked for: 1 - ε on the right token, and ε shared by the whole vocabulary."""
+    """The target distribution: 1 - ε on the correct token, and ε spread over the whole vocabulary."""
     return F.one_hot(target_BT, vocabulary) * (1 - smoothing) + smoothing / vocabulary

@@ -1,8 +1,8 @@
-"""Muon: a gradient's directions count alike, however strong each is (Jordan et al. 2024).
+"""Muon: every direction of a gradient counts the same, however strong it is (Jordan et al. 2024).
 
-A matrix's gradient is mostly a few strong directions, and Adam follows those. Muon takes the mean of the past gradients
-apart, as if into U·S·Vᵀ, and steps along U·Vᵀ: every direction with the same strength, the rare ones too. That is for
-the matrices inside the layers. Embeddings, biases and norms, of which each row or number stands for itself, have AdamW.
+A few strong directions dominate a matrix's gradient, and Adam follows those. Muon decomposes the mean of the past
+gradients, as if into U·S·Vᵀ, and steps along U·Vᵀ: every direction has the same strength, even a rare one. It updates
+the matrices inside the layers. AdamW updates embeddings, biases and norms, whose rows or numbers are independent.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 MOMENTUM = 0.95
-LIKE_ADAM = 0.2  # how large a value of a step is, so that Adam's learning rates and decay fit (Liu et al. 2025)
+LIKE_ADAM = 0.2  # the typical size of an update, so that Adam's learning rates and decay fit (Liu et al. 2025)
 ROUNDS = 5
-# A polynomial that pulls singular values between 0 and 1 towards 1, a little less exactly than it is quick.
+# A polynomial that moves singular values between 0 and 1 towards 1. It is tuned for speed, not for accuracy.
 LINEAR, CUBIC, QUINTIC = 3.4445, -4.7750, 2.0315
 
 
@@ -24,7 +24,7 @@ class Muon(torch.optim.AdamW):
     """Muon for the weights of linear layers, AdamW for everything else, with one learning rate."""
 
     def __init__(self, model: nn.Module, *, weight_decay: float, rounds_in: torch.dtype | None = None) -> None:
-        """`rounds_in` is how precisely directions are made alike, which they need not be: bfloat16 is enough."""
+        """`rounds_in` is the precision in which directions are equalised; bfloat16 is enough."""
         self.rounds_in = rounds_in
         matrices = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
         known = {id(matrix) for matrix in matrices}
@@ -34,8 +34,8 @@ class Muon(torch.optim.AdamW):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        """Move the matrices here, then let AdamW, which skips what has no gradient, move the others."""
-        overflowed = getattr(self, "found_inf", None)  # how fp16's scaler says so; AdamW heeds it by itself
+        """Update the matrices here. AdamW updates the rest: it skips parameters without a gradient."""
+        overflowed = getattr(self, "found_inf", None)  # set by fp16's gradient scaler; AdamW checks it too
         if overflowed is not None and overflowed.item():
             return None
         group = self.param_groups[0]
@@ -49,34 +49,34 @@ class Muon(torch.optim.AdamW):
         return super().step(closure)
 
     def _with_momentum(self, matrix: Tensor) -> Tensor:
-        """The gradient as it has mostly been, with one look ahead (Nesterov's)."""
+        """The running mean of the gradients, with Nesterov's look ahead."""
         assert matrix.grad is not None
         state = self.state[matrix]
         if "momentum" not in state:
             state["momentum"] = torch.zeros_like(matrix)
-            state["step"] = torch.tensor(0.0)  # AdamW looks for it where a state is restored
+            state["step"] = torch.tensor(0.0)  # AdamW expects it when a state is restored
         momentum: Tensor = state["momentum"].lerp_(matrix.grad, 1 - MOMENTUM)
         return matrix.grad.lerp(momentum, MOMENTUM)
 
 
-def orthogonal(matrices_NRC: Tensor, rounds_in: torch.dtype | None = None) -> Tensor:
-    """Matrices with the same singular vectors, and singular values near 1 (0.7 to 1.2), by Newton and Schulz's rounds.
+def orthogonal(matrices: Tensor, rounds_in: torch.dtype | None = None) -> Tensor:
+    """Matrices with the same singular vectors, and singular values near 1 (0.7 to 1.2), by Newton-Schulz iteration.
 
-    Directions that are below a hundredth of the whole may stay behind.
+    Directions with less than a hundredth of the norm may stay below that.
     """
-    is_tall = matrices_NRC.size(-2) > matrices_NRC.size(-1)
-    x_NRC = matrices_NRC.mT if is_tall else matrices_NRC
-    x_NRC = (x_NRC / (x_NRC.norm(dim=(-2, -1), keepdim=True) + 1e-7)).to(rounds_in or matrices_NRC.dtype)
+    is_tall = matrices.size(-2) > matrices.size(-1)
+    x_NRC = matrices.mT if is_tall else matrices
+    x_NRC = (x_NRC / (x_NRC.norm(dim=(-2, -1), keepdim=True) + 1e-7)).to(rounds_in or matrices.dtype)
     for _ in range(ROUNDS):
         square_NRR = x_NRC @ x_NRC.mT
         pull_NRR = torch.baddbmm(square_NRR, square_NRR, square_NRR, beta=CUBIC, alpha=QUINTIC)
         x_NRC = torch.baddbmm(x_NRC, pull_NRR, x_NRC, beta=LINEAR)
-    x_NRC = x_NRC.to(matrices_NRC.dtype)
+    x_NRC = x_NRC.to(matrices.dtype)
     return x_NRC.mT if is_tall else x_NRC
 
 
 def _by_shape(matrices: Iterable[Tensor]) -> Iterable[list[Tensor]]:
-    """Those of one shape together: many small products at once are faster than one by one."""
+    """Group matrices by shape: many small products in one batch are faster than one by one."""
     found: dict[torch.Size, list[Tensor]] = {}
     for matrix in matrices:
         if matrix.grad is not None:

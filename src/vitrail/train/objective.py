@@ -1,74 +1,65 @@
-"""What training makes smaller: the cross-entropy with smoothed targets, and with R-Drop how far two looks differ.
+"""What training minimises: cross-entropy with smoothed targets and, with R-Drop, how far two looks differ.
 
-The logits of a whole batch would be the largest thing in memory, kept several times over. They are computed for some
-tokens at a time instead, and what follows from them for the gradient at once, while they are still at hand.
+The logits of a whole batch would be the largest tensor in memory, and autograd would keep several copies. Instead they
+are computed for some tokens at a time, and turned into their gradient while they are still in the cache.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from vitrail.model import Packing, Transformer, apply_linear
-from vitrail.text import BOS, PAD
+from vitrail.fast import Padded, Twin, apply_linear
 
-FEWEST = 512  # tokens whose logits are held at a time; with fewer, the way to the table and back costs too much
-LOGITS = 1 << 24  # held at a time, where that is more
-FEW = 64  # tokens of which what follows from the logits is computed at a time, while they are in the cache
+FEWEST = 512  # tokens whose logits are held at a time, at least: products with fewer are slow
+LOGITS = 1 << 24  # logits that are held at a time, if that is more
+FEW = 64  # tokens whose logits become gradients at a time: they fit into the cache
 
 
 class Objective(nn.Module):
-    """The loss of a batch as a module around the model, so that its forward pass is one call."""
+    """The loss of a batch, as a module around the model: its forward pass is one call."""
 
-    def __init__(self, model: Transformer, *, smoothing: float, r_drop: float = 0.0) -> None:
+    def __init__(self, body: Twin | Padded, *, smoothing: float) -> None:
         super().__init__()
-        self.model, self.smoothing, self.r_drop = model, smoothing, r_drop
+        self.body, self.smoothing = body, smoothing
 
-    def forward(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+    def forward(self, source_BS: Tensor, target_BT: Tensor, r_drop: float = 0.0) -> Tensor:
         """The loss summed over the target's tokens: a step divides once by all of its tokens, however it is split."""
-        looks = 2 if self.r_drop else 1  # each with another dropout
-        go_through = self._packed if self.model.packs(source_BS, target_BT) else self._padded
-        hidden_LND, target_N = go_through(source_BS, target_BT, looks)
-        table_VD, bias_V = self.model.embeddings.output_table_VD(), self.model.output_bias
-        settings = (self.smoothing, self.r_drop)
-        device = hidden_LND.device.type
-        # In bf16 the gradient goes on in it. In fp16 it would be lost: what keeps it in range is multiplied later.
+        looks = 2 if r_drop else 1  # each with dropout of its own
+        hidden_LND, target_N = self.body(source_BS, target_BT, looks)
+        model, device = self.body.model, hidden_LND.device.type
+        table_VD, bias_V = model.embeddings.output_table_VD(), model.output_bias
+        # In bf16 the gradient goes on in bf16. In fp16 it would underflow: it is scaled only later.
         halved = torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device) == torch.bfloat16
-        back = torch.bfloat16 if halved else table_VD.dtype
+        how = _How(self.smoothing, r_drop, torch.bfloat16 if halved else table_VD.dtype, self.body.by_numpy)
         with torch.autocast(device, enabled=False):  # the logits and the loss stay float32
             hidden_LND = hidden_LND.to(table_VD.dtype)
-            loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, settings, back)  # type: ignore[no-untyped-call]
+            loss: Tensor = _LossOfRows.apply(hidden_LND, table_VD, bias_V, target_N, how)  # type: ignore[no-untyped-call]
         return loss
 
-    def _padded(self, source_BS: Tensor, target_BT: Tensor, looks: int) -> tuple[Tensor, Tensor]:
-        hidden = self.model.decode(shifted(target_BT).repeat(looks, 1), self.model.encode(source_BS.repeat(looks, 1)))
-        is_token_BT = target_BT != PAD
-        return hidden.view(looks, *target_BT.shape, -1)[:, is_token_BT], target_BT[is_token_BT]
 
-    def _packed(self, source_BS: Tensor, target_BT: Tensor, looks: int) -> tuple[Tensor, Tensor]:
-        packing = Packing(source_BS, target_BT, looks=looks)
-        source, target = packing.source.pack(source_BS), packing.target.pack(shifted(target_BT))
-        hidden = self.model.decode_packed(source, target, packing)
-        return hidden.view(looks, -1, hidden.size(-1)), packing.target.pack(target_BT).view(looks, -1)[0]
+@dataclass(frozen=True)
+class _How:
+    """How the loss is computed."""
+
+    smoothing: float
+    r_drop: float
+    back: torch.dtype  # of the gradient from the logits on
+    by_numpy: bool  # which library multiplies
 
 
 class _LossOfRows(torch.autograd.Function):
-    """From the decoder's output to the loss, without ever holding all logits. L looks, N tokens."""
+    """From the decoder's output to the loss without ever holding all logits. L looks, N tokens."""
 
     @staticmethod
-    def forward(  # noqa: PLR0917 - torch hands them over one by one
-        ctx: Any,
-        hidden_LND: Tensor,
-        table_VD: Tensor,
-        bias_V: Tensor | None,
-        target_N: Tensor,
-        settings: tuple[float, float],
-        back: torch.dtype,
+    def forward(  # noqa: PLR0917 - torch passes them by position
+        ctx: Any, hidden_LND: Tensor, table_VD: Tensor, bias_V: Tensor | None, target_N: Tensor, how: _How
     ) -> Tensor:
-        """`back` is how precisely the gradient goes on from the logits."""
-        table_back_VD = table_VD.to(back)
+        table_back_VD = table_VD.to(how.back)
+        back_by_numpy = how.by_numpy and how.back == table_VD.dtype  # numpy has no bf16
         grad_hidden_LND, grad_table_VD = torch.empty_like(hidden_LND), None
         grad_bias_V = torch.zeros_like(bias_V) if bias_V is not None else None
         loss = hidden_LND.new_zeros(())
@@ -76,14 +67,14 @@ class _LossOfRows(torch.autograd.Function):
         for start in range(0, len(target_N), at_a_time):
             rows = slice(start, start + at_a_time)
             hidden_LRD = hidden_LND[:, rows]
-            logits_LRV = apply_linear(hidden_LRD, table_VD, bias_V)
-            loss += turn_into_gradient(logits_LRV, target_N[rows], *settings)
+            logits_LRV = apply_linear(hidden_LRD, table_VD, bias_V, by_numpy=how.by_numpy)
+            loss += turn_into_gradient(logits_LRV, target_N[rows], how.smoothing, how.r_drop)
             if grad_bias_V is not None:
                 grad_bias_V += logits_LRV.sum((0, 1))
-            grad_LRV = logits_LRV.to(back)
-            grad_hidden_LND[:, rows] = apply_linear(grad_LRV, table_back_VD.mT, None)
-            flat_MV, hidden_MD = grad_LRV.flatten(0, 1), hidden_LRD.flatten(0, 1).to(back)
-            found_VD = apply_linear(flat_MV.mT, hidden_MD.mT, None).to(table_VD.dtype)
+            grad_LRV = logits_LRV.to(how.back)
+            grad_hidden_LND[:, rows] = apply_linear(grad_LRV, table_back_VD.mT, None, by_numpy=back_by_numpy)
+            flat_MV, hidden_MD = grad_LRV.flatten(0, 1), hidden_LRD.flatten(0, 1).to(how.back)
+            found_VD = apply_linear(flat_MV.mT, hidden_MD.mT, None, by_numpy=back_by_numpy).to(table_VD.dtype)
             grad_table_VD = found_VD if grad_table_VD is None else grad_table_VD.add_(found_VD)
         ctx.save_for_backward(grad_hidden_LND, _or_zeros(grad_table_VD, table_VD), grad_bias_V)
         return loss
@@ -91,11 +82,11 @@ class _LossOfRows(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         hidden, table, bias = ctx.saved_tensors
-        return hidden * grad, table * grad, None if bias is None else bias * grad, None, None, None
+        return hidden * grad, table * grad, None if bias is None else bias * grad, None, None
 
 
 def rows_at_a_time(vocabulary: int) -> int:
-    """Of how many tokens the logits are held."""
+    """How many tokens' logits are held at a time."""
     return max(FEWEST, LOGITS // vocabulary)
 
 
@@ -104,7 +95,7 @@ def _or_zeros(found: Tensor | None, like: Tensor) -> Tensor:
 
 
 def turn_into_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> Tensor:
-    """The loss of some tokens; in the place of their logits, its gradient. On a CPU a few at a time, for its cache."""
+    """Return the loss of some tokens and overwrite their logits with its gradient, on a CPU a few tokens at a time."""
     loss = logits_LRV.new_zeros(())
     few = FEW if logits_LRV.device.type == "cpu" else len(target_R)
     for start in range(0, len(target_R), few):
@@ -120,8 +111,8 @@ def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_
     With two looks, p and q, R-Drop adds r_drop/2 times the mean of KL(p‖q) and KL(q‖p).
     """
     looks, _, vocabulary = logits_LRV.shape
-    grad_LRV = p_LRV = logits_LRV.softmax(-1)  # prediction minus target, once the target is taken off, in place
-    # log p = logit - norm. The likeliest word tells the norm: its p is at least 1 / V, and never lost to rounding.
+    grad_LRV = p_LRV = logits_LRV.softmax(-1)  # the gradient: prediction minus target, which is subtracted below
+    # log p = logit - norm. The norm follows from the likeliest word: its p is at least 1 / V, never lost to rounding.
     norm_LR1 = logits_LRV.amax(-1, keepdim=True) - p_LRV.amax(-1, keepdim=True).log()
     index_LR1 = target_R.expand(looks, -1).unsqueeze(-1)
     loss = -(1 - smoothing) * (logits_LRV.gather(-1, index_LR1) - norm_LR1).sum()
@@ -138,8 +129,3 @@ def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_
         grad_LRV -= smoothing / vocabulary
     grad_LRV.scatter_add_(-1, index_LR1, grad_LRV.new_full((), smoothing - 1).expand(index_LR1.shape))
     return loss / looks, grad_LRV.div_(looks) if looks > 1 else grad_LRV
-
-
-def shifted(target_BT: Tensor) -> Tensor:
-    """The decoder's input: the target moved one place to the right behind `<bos>`."""
-    return torch.cat([torch.full_like(target_BT[:, :1], BOS), target_BT[:, :-1]], dim=1)

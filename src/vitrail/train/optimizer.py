@@ -1,6 +1,11 @@
-"""The optimiser (section 5.3 of the paper), and its state as named tensors, so that nothing has to be pickled."""
+"""The optimiser (section 5.3 of the paper), and its state as named tensors, so that nothing has to be pickled.
+
+`config/kinds.py` lists the same names, with what each one can do.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -8,20 +13,47 @@ from torch import Tensor, nn
 from vitrail.config import TrainConfig
 from vitrail.train.muon import Muon
 
+BETAS, EPSILON = (0.9, 0.98), 1e-9  # the paper's
+
 
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """Adam as in the paper (0.9, 0.98, 1e-9), AdamW, Adafactor or Muon. The rate is set before every step."""
-    if config.optimizer == "muon":
-        rounds_in = torch.bfloat16 if config.precision == "bf16" else None
-        return Muon(model, weight_decay=config.weight_decay, rounds_in=rounds_in)
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if config.optimizer == "adafactor":
-        return torch.optim.Adafactor(parameters, lr=0.0, weight_decay=config.weight_decay)
-    if config.optimizer == "adamw":
-        return torch.optim.AdamW(
-            parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=config.weight_decay, fused=True
-        )
-    return torch.optim.Adam(parameters, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    """The optimiser that the settings name. Its learning rate is zero: `set_rate` sets it before every step."""
+    return OPTIMIZERS[config.optimizer](model, config)
+
+
+def adam(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """Adam, with the paper's numbers."""
+    return torch.optim.Adam(_trained(model), lr=0.0, betas=BETAS, eps=EPSILON, fused=True)
+
+
+def adamw(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """Adam with a weight decay that does not pass through its moments."""
+    return torch.optim.AdamW(
+        _trained(model), lr=0.0, betas=BETAS, eps=EPSILON, weight_decay=config.weight_decay, fused=True
+    )
+
+
+def adafactor(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """Adafactor, which keeps one number per row and column instead of one per weight."""
+    return torch.optim.Adafactor(_trained(model), lr=0.0, weight_decay=config.weight_decay)
+
+
+def muon(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """Muon for the matrices inside the layers, AdamW for the rest. In bf16, its rounds are bf16 too."""
+    rounds_in = torch.bfloat16 if config.precision == "bf16" else None
+    return Muon(model, weight_decay=config.weight_decay, rounds_in=rounds_in)
+
+
+OPTIMIZERS: dict[str, Callable[[nn.Module, TrainConfig], torch.optim.Optimizer]] = {
+    "adam": adam,
+    "adamw": adamw,
+    "adafactor": adafactor,
+    "muon": muon,
+}
+
+
+def _trained(model: nn.Module) -> list[nn.Parameter]:
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -31,15 +63,15 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Everything that the optimiser remembers: `12.exp_avg` is the running mean of the 13th parameter's gradient."""
+    """The optimiser's state by name: `12.exp_avg` is the running mean of the 13th parameter's gradient."""
     state = optimizer.state_dict()["state"]
     return {f"{number}.{name}": value for number, values in state.items() for name, value in values.items()}
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Give an optimiser back what it remembered; a ValueError where it is not what such an optimiser remembers.
+    """Put back a state that `optimizer_tensors` returned; a ValueError if this optimiser cannot have such a state.
 
-    Adam's fused step takes it for granted that all of a parameter's tensors are as large as the parameter.
+    Adam's fused step assumes, without a check, that its tensors have the parameter's shape.
     """
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     known = {number: _remembered(optimizer, parameter) for number, parameter in enumerate(parameters)}

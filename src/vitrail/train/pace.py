@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-SETTLED = 60.0  # seconds after which shares of the time mean something
+SETTLED = 60.0  # seconds before shares of the time are meaningful
 
 
 class Pace:
@@ -17,12 +17,12 @@ class Pace:
         self.steps_left = steps_left
         self.steps = self.tokens = 0
         self.began = self.saved = self.stepped = time.monotonic()
-        self.longest_step = 0.0  # seconds from one step to the next, with all that was done between them
-        self.spent = {"validation": 0.0, "checkpoints": 0.0}  # seconds that went into other things than steps
+        self.longest_step = 0.0  # seconds from one step to the next, with everything in between
+        self.spent = {"validation": 0.0, "checkpoints": 0.0}  # seconds spent on anything but steps
 
     @contextmanager
     def counted(self, what: Literal["validation", "checkpoints"]) -> Iterator[None]:
-        """Count how long something takes."""
+        """Measure how long the block takes."""
         began = time.monotonic()
         yield
         now = time.monotonic()
@@ -41,24 +41,24 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """Since the loop began, this time."""
+        """Seconds since the loop was started or resumed."""
         return time.monotonic() - self.began
 
     def share(self, what: Literal["validation", "checkpoints"]) -> float:
-        """How much of the time so far something took; 0 as long as there is too little of it to tell."""
+        """The share of the time so far spent on something; 0 while it is too early to tell."""
         return self.spent[what] / self.seconds if self.seconds >= SETTLED else 0.0
 
     @property
     def unsaved_seconds(self) -> float:
-        """Since the last checkpoint: what would be lost."""
+        """Seconds since the last checkpoint: what a crash would lose."""
         return time.monotonic() - self.saved
 
     @property
     def tokens_per_second(self) -> float:
-        """Target tokens, padding not counted."""
+        """Target tokens per second, without padding."""
         return self.tokens / max(self.seconds, 1e-9)
 
     @property
     def seconds_left(self) -> float:
-        """At the pace so far."""
+        """The estimated time to the end, at the pace so far."""
         return self.steps_left * self.seconds / max(self.steps, 1)

@@ -1,7 +1,7 @@
-"""The processes that train one model together: who they are, what they tell each other, and what if one is gone.
+"""The processes that train one model together: ranks, messages, and what happens if one dies.
 
-`torchrun` starts them and says in the environment who each of them is. The first one leads: what is written, looked at
-or decided once, it does alone, and the others hear what came of it. Whoever trains alone pays nothing.
+`torchrun` starts them and sets their ranks in the environment. The first process leads: it alone writes, validates and
+decides, and sends the others the result. A single process pays nothing for this.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from vitrail.errors import TrainingError, VitrailError
 
 ResultT = TypeVar("ResultT")
 
-# How long to wait for each other. A process that dies is noticed at once, by its closed connections; the others may
-# have to wait for the first one's preparing of a large corpus.
+# How long processes wait for each other. A dead process is noticed at once by its closed connections; the long wait is
+# for the leader, which may have to prepare a large corpus.
 LONGEST_WAIT = timedelta(hours=24)
 _GONE = ("gloo", "NCCL", "Connection closed", "Connection reset", "Broken pipe")
 
 
 class HeardError(VitrailError):
-    """What the leading process failed with, as the others hear it: it has told it already."""
+    """The error of the leading process, raised in the others. The leader has already reported it."""
 
 
 @dataclass(frozen=True)
 class Peers:
-    """The processes of a run, as one of them sees them."""
+    """The processes of a run, seen from one of them."""
 
     rank: int = 0
     count: int = 1
@@ -44,11 +44,11 @@ class Peers:
 
     @property
     def leads(self) -> bool:
-        """Whether this is the process that writes, looks and decides."""
+        """Whether this is the process that writes, validates and decides."""
         return self.rank == 0
 
     def total(self, *values: float) -> list[float]:
-        """The sum over all processes of each value."""
+        """Each value, summed over all processes."""
         if self.count == 1:
             return list(values)
         summed = torch.tensor(values, dtype=torch.float64)
@@ -56,7 +56,7 @@ class Peers:
         return summed.tolist()
 
     def gather(self, text: str) -> list[str]:
-        """What each of the processes has to say."""
+        """The texts of all processes, by rank."""
         if self.count == 1:
             return [text]
         found = [""] * self.count
@@ -64,7 +64,7 @@ class Peers:
         return found
 
     def lead(self, act: Callable[[], ResultT]) -> ResultT:
-        """Let the leader act while the others wait; all get what came of it, or fail with it."""
+        """Run `act` in the leader while the others wait. All get its result, or raise its error."""
         if self.count == 1:
             return act()
         if not self.leads:
@@ -80,7 +80,7 @@ class Peers:
 
     @contextmanager
     def leader_first(self) -> Iterator[None]:
-        """Let the leader through this block before the others enter it, so that they find what it made."""
+        """The leader runs the block first; the others enter it afterwards and find what the leader wrote."""
         if not self.leads:
             self._hear()
             yield
@@ -93,8 +93,8 @@ class Peers:
         self._tell(None)
 
     def reseed(self, seed: int, step: int) -> None:
-        """Give every process dropout of its own. The leader's generator goes on as if it were alone, and is in the
-        checkpoint; the others' follows from the step, so that there is nothing to keep."""
+        """Give every process its own dropout. The leader's generator continues as if it were alone, and is saved in the
+        checkpoint; the others are reseeded from the step, so they need no saved state."""
         if not self.leads:
             drawn = np.random.SeedSequence([seed, step, self.rank]).generate_state(1, np.uint64)
             torch.manual_seed(int(drawn[0]))
@@ -120,7 +120,7 @@ class Peers:
 
 
 ALONE = Peers()
-# What torchrun says in the environment, and what holds without it.
+# The environment variables that torchrun sets, with their values without it.
 _TORCHRUN = {
     "RANK": "0",
     "WORLD_SIZE": "1",
@@ -133,7 +133,7 @@ _TORCHRUN = {
 
 @contextmanager
 def joined(run: Path) -> Iterator[Peers]:
-    """The processes that torchrun started beside this one, for the length of a block; without torchrun, none."""
+    """Connect the processes that torchrun started, for the duration of the block. Without torchrun, there is one."""
     place = {name: int(os.environ.get(name, default)) for name, default in _TORCHRUN.items()}
     count = place["WORLD_SIZE"]
     if count == 1:
@@ -147,10 +147,10 @@ def joined(run: Path) -> Iterator[Peers]:
         if not isinstance(error, dist.DistError) and not any(sign in str(error) for sign in _GONE):
             raise
         raise TrainingError(
-            f"another of the run's {count} processes is gone, and process {peers.rank} cannot go on without it",
+            f"another of the run's {count} processes died, and process {peers.rank} cannot continue without it",
             where=str(run),
-            fix="see what it said; run the same command again, and the run goes on from its last checkpoint "
-            "(torchrun --max-restarts 3 does so by itself)",
+            fix="check its output; run the same command again to resume from the last checkpoint "
+            "(torchrun --max-restarts 3 does so automatically)",
         ) from error
     finally:
         if dist.is_initialized():
@@ -158,10 +158,10 @@ def joined(run: Path) -> Iterator[Peers]:
 
 
 def _join(peers: Peers, *, nodes: int, attempt: int) -> None:
-    # Messages between the processes go over the CPU; NCCL carries the gradients where they are on GPUs.
+    # Messages between processes use the CPU (gloo); gradients on GPUs use NCCL.
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
     store, _, _ = next(rendezvous("env://", timeout=LONGEST_WAIT))
     if nodes == 1:
-        # On one computer torchrun keeps the addresses of processes that are gone when it starts them again.
+        # On a single computer, torchrun keeps the addresses of dead processes when it restarts them.
         store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
     dist.init_process_group(backend, store=store, rank=peers.rank, world_size=peers.count, timeout=LONGEST_WAIT)

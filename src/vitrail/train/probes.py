@@ -1,4 +1,4 @@
-"""Untrained to trained: a run writes down what its model puts out for a few sentences. The format: trace/probes.py."""
+"""Record the model's output for a few sentences as it learns. The file format: trace/probes.py."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vitrail.trace.record import listen
 from vitrail.train.validation import in_turn
 from vitrail.translator import Translator, cut_row
 
-GREEDY = DecodeConfig(beam_size=1, max_extra=10)  # an untrained model may never end by itself
-WHOLE_VOCABULARY = 2000  # up to so many entries, all of them are written down
-MOST_PROBABLE = 30  # else so many of them at each position, and the reference's own
-LONGEST = 40  # tokens of a sentence that nobody chose: more would fill the disk and not the page
-ROUND = (1, 2, 3, 5, 7)  # times powers of ten: the steps to look at, ever further apart
+GREEDY = DecodeConfig(beam_size=1, max_extra=10)  # an untrained model may never produce EOS
+WHOLE_VOCABULARY = 2000  # up to this many entries, all of them are recorded
+MOST_PROBABLE = 30  # otherwise this many at each position, and the reference's ids
+LONGEST = 40  # tokens in sentences that the user did not choose: longer ones take disk space and do not fit the page
+ROUND = (1, 2, 3, 5, 7)  # times powers of ten: the steps to record, ever further apart
 
 Line = dict[str, Any]
 
@@ -39,7 +39,7 @@ class _Looked(Document):
 
 @dataclass(frozen=True)
 class Probe:
-    """A sentence to watch; `reference` is its right translation, where that is known."""
+    """A sentence to record; `reference` is its correct translation, if known."""
 
     source: str
     reference: str | None = None
@@ -47,16 +47,16 @@ class Probe:
 
 
 class ProbeLog:
-    """Writes probes.jsonl. Looking draws no random numbers, so that a run with probes is the run without them."""
+    """Writes probes.jsonl. Recording draws no random numbers, so probes do not change a run."""
 
     def __init__(self, run: Path, config: TrainConfig, *, keep_bytes: int = 0) -> None:
         self.path, self.config = run / PROBES, config
-        self.newest = -1  # the step that was written last
+        self.newest = -1  # the last recorded step
         if self.path.exists():
             cut_back(self.path, keep_bytes)
 
     def begin(self, translator: Translator, sets: Sequence[ValidationSet]) -> None:
-        """Choose the sentences. A file that asked others, before the settings changed, begins anew."""
+        """Choose the sentences. If the settings have changed them, the file is started anew."""
         self.probes = choose_probes(translator.tokenizers, self.config, sets)
         if not self.probes:
             self.path.unlink(missing_ok=True)
@@ -80,7 +80,7 @@ class ProbeLog:
             return None
 
     def is_due(self, step: int) -> bool:
-        """Whether to look after this step."""
+        """Whether to record after this step."""
         if not self.probes or step <= self.newest:
             return False
         every = self.config.probe_every
@@ -90,7 +90,7 @@ class ProbeLog:
         return step == 0 or (step % power == 0 and step // power in ROUND)
 
     def look(self, translator: Translator, step: int) -> None:
-        """Write down what the model puts out now."""
+        """Record the model's current output."""
         if not self.probes or step <= self.newest:
             return
         line = _line(record_probes(translator, self.probes, step))
@@ -99,7 +99,7 @@ class ProbeLog:
         self.newest = step
 
     def size(self) -> int:
-        """How many bytes there are, on the disk for certain: what a checkpoint remembers."""
+        """The number of bytes, after flushing them to the disk; a checkpoint stores it."""
         if not self.path.exists():
             return 0
         with explained(self.path):
@@ -108,7 +108,7 @@ class ProbeLog:
 
 
 def choose_probes(tokenizers: Tokenizers, config: TrainConfig, sets: Sequence[ValidationSet]) -> tuple[Probe, ...]:
-    """The user's own sentences, or the first short ones of every validation set, in turn."""
+    """The user's own sentences, or the first short ones of the validation sets, taken in turn."""
     if config.probes == 0:
         return ()
     if config.probe_sentences:
@@ -118,7 +118,7 @@ def choose_probes(tokenizers: Tokenizers, config: TrainConfig, sets: Sequence[Va
 
 
 def describe_probes(translator: Translator, probes: Sequence[Probe], *, label_smoothing: float) -> Line:
-    """The first line of the file: what is asked, as the model reads it."""
+    """The first line of the file: the sentences, with the ids and tokens that the model reads."""
     sentences = []
     for probe in probes:
         source = cut_row(translator.tokenizers.encode_source(probe.source, probe.to), translator.model)
@@ -133,13 +133,13 @@ def describe_probes(translator: Translator, probes: Sequence[Probe], *, label_sm
 
 
 def record_probes(translator: Translator, probes: Sequence[Probe], step: int) -> Line:
-    """One more line: what the model, in eval mode, puts out now."""
+    """A further line: the current output of the model, which must be in eval mode."""
     return {"step": step, "sentences": [_record(translator, probe) for probe in probes]}
 
 
 def _record(translator: Translator, probe: Probe) -> Line:
     model, tokenizers = translator.model, translator.tokenizers
-    assert not model.training, "a model in training mode drops out at random: call eval() first"
+    assert not model.training, "the model is in training mode, with dropout: call eval() first"
     source, found = translator.search(probe.source, to=probe.to, decode=GREEDY)
     row = list(found[0].row)
     forced = row if probe.reference is None else translator.target_row(probe.reference)
@@ -158,11 +158,11 @@ def _record(translator: Translator, probe: Probe) -> Line:
 
 
 def _columns(log_probs_TV: Array, forced: Sequence[int]) -> tuple[list[int] | None, Array, Array | None]:
-    """The whole vocabulary where it is small, else the most probable ids of each position and the forced ones."""
+    """A small vocabulary as a whole; otherwise the most probable ids at each position and the forced ones."""
     vocabulary = log_probs_TV.shape[1]
     if vocabulary <= WHOLE_VOCABULARY:
         return None, log_probs_TV, None
-    # Sorted, not partitioned: among equals the smaller id wins, so that the same model always writes the same line.
+    # Sorted, not partitioned: ties go to the smaller id, so that the same model always writes the same line.
     best = np.argsort(-log_probs_TV, axis=1, kind="stable")[:, :MOST_PROBABLE]
     chosen = sorted({*best.flatten().tolist(), *forced})
     if len(chosen) == vocabulary:
@@ -171,7 +171,7 @@ def _columns(log_probs_TV: Array, forced: Sequence[int]) -> tuple[list[int] | No
 
 
 def _own(tokenizers: Tokenizers, probe: Probe) -> Probe:
-    """A sentence that the user chose, refused now, before any work, where the model could not read it."""
+    """A sentence that the user chose. If the model cannot read it, it is refused before any work."""
     where = f"train.probe_sentences, '{probe.source}'"
     sides = [(tokenizers.source, probe.source)]
     if probe.reference is not None:
@@ -179,8 +179,8 @@ def _own(tokenizers: Tokenizers, probe: Probe) -> Probe:
     for tokenizer, text in sides:
         unknown = tokenizer.unknown(text)
         if unknown or not text.strip():
-            what = f"the vocabulary does not have '{unknown[0]}'" if unknown else "there is nothing in it"
-            raise TrainingError(what, where=where, fix="choose other words, or train.probe_sentences = []")
+            what = f"'{unknown[0]}' is not in the vocabulary" if unknown else "the sentence is empty"
+            raise TrainingError(what, where=where, fix="choose other words, or set train.probe_sentences = []")
     try:
         tokenizers.encode_source(probe.source, probe.to)
     except TextError as error:

@@ -1,6 +1,6 @@
-"""What is kept of a run, and decided from it: log, probes, looks at the validation data, checkpoints, when it is over.
+"""The records of a run: log, probes, validation and checkpoints. They also decide when the run is over.
 
-Only the process that leads a run has them.
+Only the leading process has them.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from vitrail.train.probes import ProbeLog
 from vitrail.train.validation import GREEDY, Validator
 from vitrail.translator import Translator
 
-MUCH = 0.1  # of a run's time, for looking at the validation data
+MUCH = 0.1  # share of a run's time for validation, above which we warn
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a step gave, over all processes."""
+    """The result of a step, over all processes."""
 
     loss: float  # mean per target token
     tokens: int
     rate: float
     origin: str  # where its batches came from
-    is_last: bool  # someone asked the run to stop
+    is_last: bool  # the run was asked to stop
 
 
 class Records:
-    """Writes down what a run does, and says when it is over."""
+    """Records what a run does, and decides when it is over."""
 
     def __init__(
         self,
@@ -58,26 +58,26 @@ class Records:
     ) -> None:
         self.folder, self.config, self.learner = folder, folder.config.train, learner
         self.log, self.probes, self.listener = log, probes, listener
-        # What validation and probes look at: the weights that are going to be used, where there is a choice.
+        # Validation and probes use the weights that will be used in the end: the moving average, if `use` says so.
         average = learner.average if self.config.use == "ema" else None
         self.used = learner.model if average is None else average.model
-        # The search works on the CPU: what is trained elsewhere has a twin there.
+        # Search runs on the CPU: a model trained elsewhere gets a copy there.
         self.judged = self.used if learner.device.type == "cpu" else deepcopy(self.used).cpu()
         self.validator = Validator(prepared, self.config)
         self.translator = Translator(self.judged, folder.tokenizers, GREEDY)
         self.probes.begin(self.translator, prepared.validation)
         self.warned = False
-        self.saved: int | None = None  # the step whose checkpoint and weights are both written
+        self.saved: int | None = None  # the step whose checkpoint and weights have both been written
 
     def begin(self, state: RunState, *, expected_steps: int) -> None:
-        """Look at the model before the first step, and start the clock."""
+        """Record the probes before the first step, and start the clock."""
         self.pace = Pace(expected_steps - state.step)
         self._probe(state, origin="the beginning")
 
     def after(self, state: RunState, step: Step) -> tuple[RunState, str | None]:
-        """Write down a step and what is due after it; give the state, and why the run is over, if it is."""
+        """Record a step and do what is due after it. Return the state, and the reason if the run is over."""
         state = self._tell(state, step)
-        self._probe(state, origin=step.origin)  # before anything is saved, so that a checkpoint knows of it
+        self._probe(state, origin=step.origin)  # before saving, so that the checkpoint includes it
         if state.step % self.config.validate_every == 0:
             state = self._validate(state, origin=step.origin)
         reason = why_over(self.config, state) or ("interrupted" if step.is_last else None)
@@ -88,11 +88,11 @@ class Records:
         return state, reason
 
     def finish(self, state: RunState, reason: str, *, origin: str) -> RunState:
-        """Save what is not saved yet, and look a last time."""
+        """Save what is not saved yet, and record the probes a last time."""
         state = self._save(state, origin=origin)
         if reason != "interrupted":
-            # After the checkpoint, which does not know of it: a run that is made longer has no end here.
-            self._ready_to_look()
+            # After the checkpoint, which must not include it: if the run is extended, it does not end here.
+            self._update_judged()
             self.probes.look(self.translator, state.step)
         return state
 
@@ -123,8 +123,8 @@ class Records:
         return replace(state, loss_sum=0.0, loss_tokens=0)
 
     def _validate(self, state: RunState, *, origin: str) -> RunState:
-        self._refuse_broken_weights(state, origin)
-        self._ready_to_look()
+        self._refuse_bad_weights(state, origin)
+        self._update_judged()
         with self.pace.counted("validation"):
             found = self.validator.look(self.judged, self.folder.tokenizers)
         if found is None:
@@ -140,31 +140,31 @@ class Records:
         if is_best:
             state = self._save(state, origin=origin)
         self.listener.validated(Validated(state.step, found.loss, found.bleu, is_best, found.samples))
-        self._warn_of_much_looking()
+        self._warn_of_slow_validation()
         return state
 
-    def _warn_of_much_looking(self) -> None:
+    def _warn_of_slow_validation(self) -> None:
         share = self.pace.share("validation")
         if share > MUCH and not self.warned:
             self.warned = True
             self.listener.note(
-                f"validation took {share:.0%} of the time so far: a larger train.validate_every, or fewer "
-                "loss_sentences and bleu_sentences, leave more for learning"
+                f"validation took {share:.0%} of the time so far; to speed up training, raise train.validate_every "
+                "or lower train.loss_sentences and train.bleu_sentences"
             )
 
     def _probe(self, state: RunState, *, origin: str) -> None:
         if self.probes.is_due(state.step):
-            self._refuse_broken_weights(state, origin)
-            self._ready_to_look()
+            self._refuse_bad_weights(state, origin)
+            self._update_judged()
             self.probes.look(self.translator, state.step)
 
-    def _ready_to_look(self) -> None:
+    def _update_judged(self) -> None:
         if self.judged is not self.used:
             self.judged.load_state_dict(self.used.state_dict())
         self.judged.eval()
 
     def _save(self, state: RunState, *, origin: str) -> RunState:
-        """Write a checkpoint, then the weights to use, and only then remove what is older."""
+        """Write a checkpoint, then the weights to use, and only then remove older checkpoints."""
         if state.step == self.saved:
             return state
         with self.pace.counted("checkpoints"):
@@ -176,7 +176,7 @@ class Records:
         return state
 
     def _save_in_between(self, state: RunState, *, origin: str) -> RunState:
-        """Write a checkpoint. The weights to use can wait, where there are some: averaging costs more than saving."""
+        """Write a checkpoint. If weights to use exist already, new ones can wait: averaging costs more than saving."""
         if not self.folder.has_weights:
             return self._save(state, origin=origin)
         with self.pace.counted("checkpoints"):
@@ -185,8 +185,8 @@ class Records:
         return state
 
     def _save_checkpoint(self, state: RunState, *, origin: str) -> RunState:
-        """Write a checkpoint, if it is not written yet."""
-        self._refuse_broken_weights(state, origin)
+        """Write a checkpoint, unless it exists already."""
+        self._refuse_bad_weights(state, origin)
         if state.step not in list_steps(self.folder.path):
             state = replace(state, log_bytes=self.log.size(), probe_bytes=self.probes.size())
             save_checkpoint(self.folder.path, self.learner, state)
@@ -198,14 +198,14 @@ class Records:
         remove_old(self.folder.path, kept)
 
     def _steps_to_use(self, state: RunState) -> list[int]:
-        """The checkpoints whose mean is model.safetensors. Ones written by chance, on Ctrl-C, do not count later."""
+        """The checkpoints whose mean becomes model.safetensors. Those written on Ctrl-C do not count later."""
         step = state.step
         if self.config.use in ("last", "ema"):
             return [step]
         if self.config.use == "best" and state.best_step is not None:
             if state.best_step in list_steps(self.folder.path):
                 return [state.best_step]
-            self.listener.note(f"the best checkpoint, step {state.best_step}, is gone: step {step} is used")
+            self.listener.note(f"the best checkpoint (step {state.best_step}) is missing: using step {step}")
         if self.config.use == "best":
             return [step]
         return in_a_row(list_steps(self.folder.path), every=self.config.checkpoint_every)[-self.config.average :]
@@ -214,26 +214,26 @@ class Records:
         return step % self.config.checkpoint_every == 0
 
     def _is_late(self) -> bool:
-        """Whether too much would be lost by the next chance to save. Such a checkpoint joins no average."""
+        """Whether waiting for the next step risks losing too much. A checkpoint saved for this joins no average."""
         most = self.config.checkpoint_minutes * 60
         return self.pace.unsaved_seconds + min(self.pace.longest_step, most / 2) >= most
 
-    def _refuse_broken_weights(self, state: RunState, origin: str) -> None:
-        """Weights that are not numbers are never saved."""
+    def _refuse_bad_weights(self, state: RunState, origin: str) -> None:
+        """Never save weights that are not finite."""
         broken = self.learner.broken_weight()
         if broken is not None:
-            what = f"step {state.step} made weights that are not numbers ({broken})"
+            what = f"step {state.step} produced weights that are not finite ({broken})"
             raise gone_wrong(what, self.folder, origin)
 
 
 def what_is_judged(config: TrainConfig, prepared: Prepared) -> str:
-    """What validation losses are of: those of two different things cannot be compared."""
+    """What validation losses are measured on. Losses can only be compared if this is equal."""
     weights = "moving average" if config.use == "ema" else "weights"
     return f"{weights}, {config.loss_sentences} sentences of {prepared.validation_contents()}"
 
 
 def why_over(config: TrainConfig, state: RunState) -> str | None:
-    """Why a run is over, by its settings; None as long as it is not."""
+    """The setting that ends the run now; None if it goes on."""
     if state.step >= config.max_steps:
         return "max_steps"
     if config.max_epochs is not None and state.epoch >= config.max_epochs:
@@ -244,11 +244,11 @@ def why_over(config: TrainConfig, state: RunState) -> str | None:
 
 
 def gone_wrong(what: str, folder: ModelFolder, origin: str) -> TrainingError:
-    """What to say of numbers that are none."""
+    """The error for losses or weights that are not finite."""
     saved = list_steps(folder.path)
     last = f"the last good checkpoint is step {saved[-1]}" if saved else "there is no checkpoint yet"
     return TrainingError(
         f"{what}; {last}",
         where=origin,
-        fix="look at those lines; or choose another --out, with a lower learning rate or train.clip_norm = 1.0",
+        fix="check those lines; or start again in another --out with a lower learning rate or train.clip_norm = 1.0",
     )

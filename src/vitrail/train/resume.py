@@ -1,4 +1,4 @@
-"""Which settings may change when a run goes on, and which would make it another run."""
+"""Which settings may change when a run resumes, and which would make it a different run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from vitrail.config import Config
 from vitrail.errors import TrainingError
 
-# How often to look and to save, how long to go on, and everything about translating: none of it touches the weights.
-# Threads and device do in their last bits; whoever changes them is told.
+# How often to validate and save, how long to train, and everything about translating: none of it affects the weights.
+# Threads and device affect their last bits; changing them prints a note.
 MAY_CHANGE = {
     "train.max_steps",
     "train.max_epochs",
@@ -32,18 +32,18 @@ MAY_CHANGE = {
 
 
 def check_same_run(stored: Config, given: Config, *, where: str) -> None:
-    """Refuse to go on with settings that would change the run; name each of them, with both values."""
+    """Refuse settings that would make it a different run; name each, with both values."""
     may_change = set(MAY_CHANGE)
-    if stored.train.ends_at_nothing:
-        may_change -= {"train.max_steps"}  # where the rate ends: another end is another rate on the way
+    if stored.train.ends_at_zero:
+        may_change -= {"train.max_steps"}  # the learning rate ends there: another end changes it on the way
     old, new = _flat(stored), _flat(given)
     changed = [key for key in old if old[key] != new[key] and key not in may_change and not key.startswith("decode.")]
     if changed:
         lines = ", ".join(f"{key} was {old[key]!r}, now {new[key]!r}" for key in changed)
         raise TrainingError(
-            f"these settings would make it another run: {lines}",
+            f"these settings would make it a different run: {lines}",
             where=where,
-            fix="run with the settings it began with, or choose another --out",
+            fix="use the settings that the run started with, or choose another --out",
         )
 
 

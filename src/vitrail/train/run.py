@@ -1,4 +1,4 @@
-"""Start a run, or go on with one: the door to training."""
+"""Start or resume a run: the entry point of training."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from vitrail.train.tensorboard import FOLDER as TENSORBOARD
 
 
 def train(config: Config, out: Path, listener: Listener | None = None) -> Outcome:
-    """Train into `out`. A folder that holds the same run, stopped or killed, goes on from its last checkpoint.
+    """Train into `out`. If the folder holds the same run, stopped or killed, it resumes from the last checkpoint.
 
-    Under torchrun every process calls this: they train one model together, and the first one writes and speaks.
+    Under torchrun every process calls this. They train one model together; only the first one writes and reports.
     """
     with ExitStack() as held:
         peers = held.enter_context(joined(out))
@@ -52,7 +52,7 @@ def train(config: Config, out: Path, listener: Listener | None = None) -> Outcom
                 prepared = Prepared.open(folder.data)
         precision = config.train.precision
         if peers.leads and listener is not None and is_slow(device, precision):
-            listener.note(f"this processor has no instructions for {precision}: train.precision = 'float32' is faster")
+            listener.note(f"this processor has no {precision} instructions: train.precision = 'float32' is faster")
         if config.train.threads is not None:
             torch.set_num_threads(config.train.threads)
         stop = held.enter_context(stop_on_signals())
@@ -62,11 +62,11 @@ def train(config: Config, out: Path, listener: Listener | None = None) -> Outcom
 def _open(
     config: Config, out: Path, listener: Listener, device: torch.device, peers: Peers
 ) -> tuple[ModelFolder, Prepared]:
-    """The run's folder and data, made now or found."""
+    """The run's folder and data, newly created or reopened."""
     if _holds_a_run(out):
         return _reopen(config, out, listener)
     prepared = _prepare(config, out, listener)
-    _refuse_unmeasured(config, prepared)
+    _refuse_missing_validation(config, prepared)
     rise, fall, end = config.train.warmup_steps, config.train.fall_steps, config.train.max_steps
     if rise >= end:
         listener.note(
@@ -80,12 +80,12 @@ def _open(
     folder = ModelFolder.create(out, config, prepared.tokenizers)
     if config.train.batch_tokens == "auto":
         folder = _with_budget(folder, device, peers)
-        listener.note(f"batches of {folder.config.train.batch_tokens:,} tokens: as memory allows")
+        listener.note(f"batches of {folder.config.train.batch_tokens:,} tokens, chosen to fit in memory")
     return folder, prepared
 
 
 def _with_budget(folder: ModelFolder, device: torch.device, peers: Peers) -> ModelFolder:
-    """The folder with the number of tokens that `batch_tokens = "auto"` comes to, so that it stays the same later."""
+    """The folder with `batch_tokens = "auto"` resolved to a number, which a resumed run keeps."""
     threads = folder.config.train.threads or torch.get_num_threads()
     with torch.device("meta"):
         parameters = sum(parameter.numel() for parameter in folder.new_model().parameters())
@@ -110,7 +110,7 @@ def _with_batch_tokens(config: Config, batch_tokens: int | Literal["auto"]) -> C
 def _trainer(
     folder: ModelFolder, prepared: Prepared, listener: Listener, device: torch.device, peers: Peers
 ) -> Trainer:
-    """A trainer that stands where the newest checkpoint stood, or at the beginning."""
+    """A trainer at the newest checkpoint, or at the beginning."""
     config = folder.config.train
     torch.manual_seed(config.seed)
     model = folder.new_model().to(device)
@@ -133,9 +133,9 @@ def _trainer(
         began, state = state, restore_checkpoint(folder.path, newest, learner)
         _refuse_other_data(state, prepared)
         if peers.leads:
-            listener.note(f"going on from step {state.step:,}")
-            _tell_what_changed(state, began, listener)
-        state = _as_it_goes_on(state, began)
+            listener.note(f"resuming from step {state.step:,}")
+            _note_changes(state, began, listener)
+        state = _updated(state, began)
     records = None
     if peers.leads:
         log = Log(folder.path / LOG, keep_bytes=state.log_bytes, after_step=state.step)
@@ -147,8 +147,8 @@ def _trainer(
     return Trainer(folder, prepared, learner=learner, state=state, records=records, peers=peers)
 
 
-def _tell_what_changed(before: RunState, now: RunState, listener: Listener) -> None:
-    """Sums come out differently in their last bits where they are added up differently."""
+def _note_changes(before: RunState, now: RunState, listener: Listener) -> None:
+    """Note changes that affect the results, if only in their last bits."""
     changes = [
         (f"{before.threads} threads", f"{now.threads}", before.threads != now.threads),
         (f"{before.processes} processes", f"{now.processes}", before.processes != now.processes),
@@ -157,34 +157,34 @@ def _tell_what_changed(before: RunState, now: RunState, listener: Listener) -> N
     for had, has, is_other in changes:
         if is_other:
             listener.note(
-                f"the run began with {had} and goes on with {has}: it will be as good, but not the same to the last bit"
+                f"the run started with {had} and resumes with {has}: equally good, but not identical to the last bit"
             )
 
-    if _is_judged_otherwise(before, now):
-        listener.note("the validation loss is measured in another way than before: the best so far is forgotten")
+    if _is_judged_differently(before, now):
+        listener.note("the validation loss is no longer measured as before: the best one so far is discarded")
 
 
-def _as_it_goes_on(before: RunState, now: RunState) -> RunState:
-    """A state with what changed since. Losses that cannot be compared are not."""
-    if _is_judged_otherwise(before, now):
+def _updated(before: RunState, now: RunState) -> RunState:
+    """The state, updated for this machine and data. A best loss that cannot be compared is discarded."""
+    if _is_judged_differently(before, now):
         before = replace(before, best_loss=None, best_step=None, stale=0)
     return replace(before, threads=now.threads, processes=now.processes, device=now.device, judged=now.judged)
 
 
-def _is_judged_otherwise(before: RunState, now: RunState) -> bool:
-    return before.judged not in ("", now.judged)  # "": of a time when it was not written down
+def _is_judged_differently(before: RunState, now: RunState) -> bool:
+    return before.judged not in ("", now.judged)  # "": written by a version that did not record it
 
 
 def _reopen(config: Config, out: Path, listener: Listener) -> tuple[ModelFolder, Prepared]:
-    """The folder and the data of a run that goes on. Settings are written only when nothing speaks against them."""
+    """The folder and the data of a run to resume. Settings are written only after all checks have passed."""
     if list_steps(out) and drop_damaged_weights(out):
-        listener.note(f"{WEIGHTS} was missing or damaged: it is written again with the next checkpoint")
+        listener.note(f"{WEIGHTS} was missing or damaged: the next checkpoint writes it again")
     folder = ModelFolder.open(out)
     if not list_steps(out):
         raise TrainingError(
-            "this folder holds a model, but no checkpoint to go on from",
+            "this folder holds a model, but no checkpoint to resume from",
             where=str(out / CHECKPOINTS),
-            fix=f"choose another --out; or remove {WEIGHTS} there, and the run begins again",
+            fix=f"choose another --out, or remove {WEIGHTS} to start again",
         )
     if config.train.batch_tokens == "auto":
         config = _with_batch_tokens(config, folder.config.train.batch_tokens)
@@ -193,8 +193,8 @@ def _reopen(config: Config, out: Path, listener: Listener) -> tuple[ModelFolder,
     _refuse_other_vocabulary(folder, prepared)
     prepared.check()
     for name in prepared.changed_files():
-        listener.note(f"{name} has another size or date than before: the run goes on with what it read then")
-    _refuse_unmeasured(config, prepared)
+        listener.note(f"{name} has a different size or date now: the run continues with the data read before")
+    _refuse_missing_validation(config, prepared)
     if folder.config != config:
         folder.write_config(config)
     return replace(folder, config=config), prepared
@@ -215,12 +215,12 @@ def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
             raise ConfigError(
                 f"the prepared data has {has}, but data.joint = {str(config.data.joint).lower()}",
                 where=config.data.prepared,
-                fix="use the [data] settings that it was prepared with",
+                fix="use the [data] settings it was prepared with",
             )
         _refuse_long_rows(config, prepared)
         if not prepared.validation and (config.data.hold_out or config.data.validation_corpora()):
             listener.note(
-                "the prepared data has nothing to validate on: `vitrail prepare` takes validation files, or hold_out"
+                "the prepared data has no validation data: prepare it again with validation files or data.hold_out"
             )
         return prepared
     prepared = prepare(config.data, out / DATA, seed=config.train.seed, report=listener.working)
@@ -230,29 +230,30 @@ def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
 
 
 def _holds_a_run(out: Path) -> bool:
-    """Whether something was learnt already. What ended before that begins anew, with other settings if need be."""
+    """Whether anything was learnt already. A run that ended before that starts anew, possibly with other settings."""
     return (out / MANIFEST).exists() and ((out / WEIGHTS).exists() or bool(list_steps(out)))
 
 
-def _refuse_unmeasured(config: Config, prepared: Prepared) -> None:
-    """Settings that look at the validation loss need one."""
+def _refuse_missing_validation(config: Config, prepared: Prepared) -> None:
+    """Refuse settings that depend on the validation loss if there is no validation data."""
     needing = [
         name for name, needs in (("patience", config.train.patience), ("use", config.train.use == "best")) if needs
     ]
     if needing and not prepared.validation:
         raise ConfigError(
-            f"train.{needing[0]} = {getattr(config.train, needing[0])!r} needs validation data, and there is none",
+            f"train.{needing[0]} = {getattr(config.train, needing[0])!r} needs validation data, but there is none",
             where="[data]",
-            fix="give --validation-source and --validation-target, or data.hold_out, or leave it out",
+            fix="give --validation-source and --validation-target, or set data.hold_out, or remove this setting",
         )
 
 
 def _refuse_long_rows(config: Config, prepared: Prepared) -> None:
-    """Data that others prepared may have rows that learned positions have no room for."""
+    """Refuse prepared data with rows longer than the model's learned positions."""
     longest = max(int(shard.index[side].max()) for shard in prepared.train for side in ("source", "target"))
-    if config.model.positions == "learned" and longest > config.model.max_positions:
+    limit = config.model.position_limit
+    if limit is not None and longest > limit:
         raise ConfigError(
-            f"the prepared data has a row of {longest} tokens, but model.max_positions = {config.model.max_positions}",
+            f"the prepared data has a row of {longest} tokens, but model.max_positions = {limit}",
             where=str(prepared.path),
             fix=f"set model.max_positions = {longest} or more, or prepare the data with a smaller data.max_length",
         )
@@ -261,34 +262,34 @@ def _refuse_long_rows(config: Config, prepared: Prepared) -> None:
 def _refuse_other_vocabulary(folder: ModelFolder, prepared: Prepared) -> None:
     if not folder.has_vocabulary_of(prepared.path):
         raise TrainingError(
-            "the vocabulary of the prepared data is not the run's",
+            "the prepared data has a different vocabulary from the run",
             where=str(prepared.path),
-            fix="give the data that the run began with, or choose another --out",
+            fix="give the data that the run started with, or choose another --out",
         )
 
 
 def _refuse_other_data(state: RunState, prepared: Prepared) -> None:
     if state.data != prepared.contents():
         raise TrainingError(
-            "this is not the data that the run began with",
+            "this is not the data that the run started with",
             where=str(prepared.path),
             fix="prepare it again from the same files with the same settings, or choose another --out",
         )
 
 
 def _refuse_other_folders(out: Path) -> None:
-    """A place that holds something else is not written into."""
+    """Refuse to write into a folder that holds anything but a run."""
     if out.is_file():
-        raise FolderError("this is a file", where=str(out), fix="give --out a folder")
+        raise FolderError("this is a file", where=str(out), fix="give a folder as --out")
     if (out / MANIFEST).exists():
         read_manifest(out)
-    # What a run that was stopped early may have left.
+    # What a run that was stopped early may have left behind.
     ours = (DATA, CONFIG, MANIFEST, TOKENIZER, LOG, PROBES, CHECKPOINTS, TENSORBOARD)
     names = [path.name for path in out.iterdir()] if out.is_dir() else []
     strange = [name for name in names if name not in ours and not name.startswith(".")]
     if strange:
         raise TrainingError(
-            f"this folder holds other things ({', '.join(sorted(strange)[:3])}), but no run",
+            f"this folder holds other files ({', '.join(sorted(strange)[:3])}), but no run",
             where=str(out),
             fix="choose another --out, or empty it",
         )

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: finish the step, write a checkpoint, then stop. A second Ctrl-C stops at once."""
+"""On Ctrl-C or SIGTERM, finish the step, write a checkpoint and stop. A second Ctrl-C stops at once."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from types import FrameType
 
 @dataclass
 class StopRequest:
-    """Whether someone asked the run to stop."""
+    """Whether the run was asked to stop."""
 
     requested: bool = False
 
 
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Listen for signals as long as the block lasts, then give them back to whoever had them."""
+    """Handle signals for the duration of the block, then restore the previous handlers."""
     stop = StopRequest()
     if threading.current_thread() is not threading.main_thread():
-        yield stop  # only the main thread may listen; a notebook's worker is stopped by its own means
+        yield stop  # only the main thread can handle signals; other threads are stopped by their owner
         return
 
     def ask(number: int, frame: FrameType | None) -> None:

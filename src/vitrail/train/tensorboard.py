@@ -1,4 +1,4 @@
-"""The curves of log.jsonl for TensorBoard, where it is installed (`pip install "vitrail[tensorboard]"`)."""
+"""Write the curves of log.jsonl for TensorBoard, if it is installed (`pip install "vitrail[tensorboard]"`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FOLDER = "tensorboard"
 
 
 class Curves:
-    """Writes the numbers of events as curves; does nothing where TensorBoard is not installed."""
+    """Writes the numbers of events as curves; does nothing if TensorBoard is not installed."""
 
     def __init__(self, run: Path, *, after_step: int = 0) -> None:
         self.writer: Any = None
@@ -18,7 +18,7 @@ class Curves:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             return
-        # What was written of later steps, before the run was stopped, is not shown any more.
+        # Hide what was written after the checkpoint, before the run was stopped.
         self.writer = SummaryWriter(str(run / FOLDER), purge_step=after_step + 1)
 
     def add(self, event: str, values: dict[str, Any]) -> None:

@@ -7,7 +7,9 @@ import {LayerFetcher} from "./fetching.js";
 import {MissingNumbers} from "./trace.js";
 import {openSource} from "./source.js";
 import {pictureBox} from "./draw/picture.js";
+import {Player} from "./views/live.js";
 import {readRequest, writeRequest} from "./request.js";
+import {Ruler} from "./draw/ruler.js";
 import {runIdle} from "./idle.js";
 import {savePng, saveSvg} from "./save.js";
 import {ThemeKeeper} from "./theme.js";
@@ -31,7 +33,7 @@ import {whatIfLine} from "./shell/what_if.js";
  */
 
 /**
- * Begin.
+ * Start the page.
  * @param {Window} window
  */
 export function startApp(window) {
@@ -52,11 +54,13 @@ class App {
     this.before = null;
     /** @type {ModelEntry[]} */
     this.models = [];
-    this.asked = ""; // the request whose answer is shown, or awaited
+    this.asked = ""; // the request whose answer is shown or awaited
     /** @type {ViewContext | null} */
     this.context = null;
     this.stopChecking = () => {};
     this.drawnRoom = 0;
+    this.ruler = new Ruler();
+    this.player = new Player();
     this.fetcher = this.source.canTranslate
       ? new LayerFetcher(this.source, {arrived: () => this.arrived(), failed: (thrown) => this.failed(thrown)})
       : null;
@@ -68,7 +72,7 @@ class App {
     this.keeper.subscribe(() => this.changed());
     this.themes.subscribe(() => this.draw());
     this.window.document.addEventListener("keydown", (event) => this.pressed(event));
-    // Drawn again when there is more room, or less: a turned phone, or a style sheet that arrives late.
+    // Draw again when the room changes: a rotated phone, or a style sheet that loads late.
     new ResizeObserver(() => {
       if (this.trace && this.room() !== this.drawnRoom) this.draw();
     }).observe(this.page.main);
@@ -93,7 +97,7 @@ class App {
       if (!options.text && model.example) {
         const {text, to} = model.example;
         const request = {...readRequest(options), model: model.name, text, to};
-        // Of a run that has not saved a model yet there is most to see in its curves.
+        // A run that has not saved a model yet has its curves to show.
         const view = model.trained === false ? {view: "training"} : {};
         this.keeper.update({options: writeRequest(request), ...view}, {replace: true});
       } else this.changed();
@@ -102,7 +106,7 @@ class App {
     }
   }
 
-  /** Something in the state changed: perhaps the question itself. */
+  /** Something in the state changed, perhaps the request itself. */
   changed() {
     if (!this.source.canTranslate) {
       this.draw();
@@ -128,9 +132,9 @@ class App {
     this.asked = key;
     this.root.dataset.busy = "true";
     try {
-      if (this.isUntrained()) this.models = await this.source.models(); // it may have been saved meanwhile
+      if (this.isUntrained()) this.models = await this.source.models(); // it may have been saved in the meantime
       const trace = await this.source.trace(request);
-      if (this.asked === key) this.show(trace); // else something newer was asked meanwhile
+      if (this.asked === key) this.show(trace); // else there is a newer request
     } finally {
       if (this.asked === key) delete this.root.dataset.busy;
     }
@@ -138,7 +142,8 @@ class App {
 
   /** @param {Trace} trace */
   show(trace) {
-    const same = this.trace && this.trace.source.text === trace.source.text && this.trace.model.name === trace.model.name;
+    const same =
+      this.trace && this.trace.source.text === trace.source.text && this.trace.model.name === trace.model.name;
     this.before = same ? this.trace : null;
     this.trace = trace;
     this.keeper.state = this.keeper.clamp(this.keeper.state);
@@ -191,6 +196,7 @@ class App {
         state,
         theme: this.themes.theme,
         tooltip: this.page.tooltip,
+        ruler: this.ruler,
         go: (stack, layer, sublayer) => this.jump(stack, layer, sublayer),
       }),
     );
@@ -217,6 +223,8 @@ class App {
         theme,
         room: this.drawnRoom,
         tooltip: this.page.tooltip,
+        ruler: this.ruler,
+        player: this.player,
         update,
         models: this.models,
         studio: this.source.canTranslate ? this.source : null,
@@ -257,7 +265,7 @@ class App {
   }
 
   /**
-   * What stands in the place of a view whose numbers are not here; the studio is asked for them.
+   * What to show instead of a view whose numbers are not here; the studio is asked for them.
    * @param {string} part
    * @param {import("./views.js").View} view
    * @param {Trace} trace
@@ -326,14 +334,14 @@ class App {
     this.complain(thrown);
   }
 
-  /** Whether the model that is shown has not been trained: the run has not saved one yet. */
+  /** Whether the model shown is untrained, because its run has not saved one yet. */
   isUntrained() {
     const {model} = this.request();
     return this.models.find((entry) => entry.name === model)?.trained === false;
   }
 
   /**
-   * To another view, from its top.
+   * Go to the top of another view.
    * @param {string} id
    */
   turnTo(id) {
@@ -343,7 +351,7 @@ class App {
   }
 
   /**
-   * To a sub-layer, on the map: in the view that is open if it is about sub-layers, else where a layer is explained.
+   * Go to a sub-layer: in the open view if it shows sub-layers, else in the view of a layer.
    * @param {import("./trace.js").Stack} stack
    * @param {number} layer
    * @param {import("./trace.js").Sublayer} sublayer
@@ -376,7 +384,7 @@ class App {
     }
   }
 
-  /** Picture units that fit: one is a sixteenth of a rem. */
+  /** How many picture units fit: one is a sixteenth of a rem. */
   room() {
     const rem = parseFloat(getComputedStyle(this.root).fontSize) || 16;
     const width = this.page.main.clientWidth;
@@ -398,7 +406,9 @@ class App {
     const found =
       key === "figure"
         ? this.page.main.querySelector(".figure")
-        : [...this.window.document.querySelectorAll("[data-key]")].find((node) => node.getAttribute("data-key") === key);
+        : [...this.window.document.querySelectorAll("[data-key]")].find(
+            (node) => node.getAttribute("data-key") === key,
+          );
     if (found instanceof HTMLElement || found instanceof SVGElement) found.focus({preventScroll: true});
   }
 
@@ -407,8 +417,9 @@ class App {
     const problem = asProblem(thrown);
     if (!(thrown instanceof Problem)) console.error(thrown);
     const box = problemBox(problem);
-    if (!this.trace && this.source.canTranslate && this.models.length) this.page.main.replaceChildren(this.start(), box);
-    else if (!this.trace) {
+    if (!this.trace && this.source.canTranslate && this.models.length) {
+      this.page.main.replaceChildren(this.start(), box);
+    } else if (!this.trace) {
       this.root.dataset.verified = "failed";
       this.page.main.replaceChildren(box);
     } else {
@@ -420,7 +431,7 @@ class App {
 }
 
 /**
- * Scroll a picker of many choices, and nothing else, to the one that is pressed.
+ * Scroll a picker with many choices to the pressed one, without scrolling anything else.
  * @param {Element} row
  */
 function showCurrent(row) {
@@ -445,6 +456,10 @@ function keyHelp() {
     "details",
     {class: "key-help"},
     element("summary", {}, "Keys"),
-    element("dl", {}, ...KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)])),
+    element(
+      "dl",
+      {},
+      ...KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)]),
+    ),
   );
 }

@@ -1,4 +1,4 @@
-// The model's arithmetic, written out in float64: what the page checks the trace with, and what its views explain.
+// The model's arithmetic in float64: the page checks the trace with it, and views explain it.
 
 /** @typedef {ArrayLike<number>} Numbers */
 
@@ -27,14 +27,14 @@ export function plus(a, b) {
 }
 
 /**
- * Softmax over a vector in which -inf marks what is hidden; a temperature flattens (above 1) or sharpens it.
+ * Softmax over a vector in which -inf marks hidden positions; a temperature flattens (above 1) or sharpens it.
  * @param {Numbers} values
  * @param {number} [temperature]
  */
 export function softmax(values, temperature = 1) {
   const most = largest(values);
   const result = new Float64Array(values.length);
-  if (most === -Infinity) return result; // sees nothing, weighs nothing
+  if (most === -Infinity) return result; // nothing is visible: all weights are 0
   let sum = 0;
   for (let i = 0; i < result.length; i++) sum += result[i] = Math.exp((values[i] - most) / temperature);
   for (let i = 0; i < result.length; i++) result[i] /= sum;
@@ -101,18 +101,17 @@ export function moments(values) {
 }
 
 /**
- * What stands between the two layers of the feed-forward network.
- * @param {"relu" | "gelu" | "silu"} kind
- * @param {number} x
+ * The activations of the feed-forward network: the same list as the model's (a test holds them equal).
+ * @type {Readonly<Record<string, (x: number) => number>>}
  */
-export function activate(kind, x) {
-  if (kind === "relu") return Math.max(x, 0);
-  if (kind === "silu") return x / (1 + Math.exp(-x));
-  return 0.5 * x * (1 + erf(x / Math.SQRT2));
-}
+export const ACTIVATIONS = {
+  relu: (x) => Math.max(x, 0),
+  gelu: (x) => 0.5 * x * (1 + erf(x / Math.SQRT2)),
+  silu: (x) => x / (1 + Math.exp(-x)),
+};
 
 /**
- * The error function: its Taylor series where that is short, its continued fraction beyond.
+ * The error function: its Taylor series near zero, where that is short; its continued fraction beyond.
  * @param {number} x
  * @returns {number}
  */
@@ -144,41 +143,7 @@ export function angle(position, index, steps) {
 }
 
 /**
- * One row of a table of sines and cosines.
- * @param {string} kind "sinusoidal" (the paper's), "sinusoidal-concat" (Tensor2Tensor's), "sinusoidal-halves" (Marian's)
- * @param {number} position
- * @param {number} width
- */
-export function sinusoid(kind, position, width) {
-  const half = width / 2;
-  const steps = kind === "sinusoidal-concat" ? half - 1 : half;
-  const row = new Float64Array(width);
-  for (let i = 0; i < half; i++) {
-    const turn = angle(position, i, steps);
-    row[kind === "sinusoidal" ? 2 * i : i] = Math.sin(turn);
-    row[kind === "sinusoidal" ? 2 * i + 1 : half + i] = Math.cos(turn);
-  }
-  return row;
-}
-
-/**
- * A query or key turned by its position (rotary positions): number i is turned with number i + width/2.
- * @param {Numbers} vector
- * @param {number} position
- */
-export function rotate(vector, position) {
-  const half = vector.length / 2;
-  const turned = new Float64Array(vector.length);
-  for (let i = 0; i < half; i++) {
-    const turn = angle(position, i, half);
-    turned[i] = vector[i] * Math.cos(turn) - vector[i + half] * Math.sin(turn);
-    turned[i + half] = vector[i + half] * Math.cos(turn) + vector[i] * Math.sin(turn);
-  }
-  return turned;
-}
-
-/**
- * What a sum of log-probabilities is divided by, so that long translations get their chance.
+ * What a sum of log-probabilities is divided by, so that long translations are not at a disadvantage.
  * @param {number} length every generated token, <eos> included
  * @param {"length" | "gnmt"} penalty
  * @param {number} alpha

@@ -1,4 +1,4 @@
-// What a view is given: the trace, where the reader is, and a place to write and draw. The contract is in views.js.
+// What a view gets: the trace, where the reader is, and a place to write and draw. The contract is in views.js.
 
 import {attentionOf} from "./state.js";
 import {element} from "./dom.js";
@@ -12,7 +12,8 @@ import {Picture} from "./draw/picture.js";
  * @typedef {import("./dom.js").Child} Child
  * @typedef {{
  *   trace: Trace, before: Trace | null, state: State, theme: import("./colour.js").Theme, room: number,
- *   tooltip: import("./draw/tooltip.js").Tooltip, request: TraceRequest | null,
+ *   tooltip: import("./draw/tooltip.js").Tooltip, ruler: import("./draw/ruler.js").Ruler,
+ *   player: import("./views/live.js").Player, request: TraceRequest | null,
  *   update: (changes: Changes, how?: {replace?: boolean}) => void,
  *   translate: ((changes: Partial<TraceRequest>) => Promise<void>) | null,
  *   models: import("./source.js").ModelEntry[], studio: import("./source.js").StudioSource | null,
@@ -28,20 +29,23 @@ export class ViewContext {
   constructor(parts, viewId) {
     this.viewId = viewId;
     this.trace = parts.trace;
-    /** The trace before the last what-if, of the same sentence and model: to show what changed beside what was. */
+    /** The trace before the last what-if, of the same sentence and model, to show what changed. */
     this.before = parts.before;
     this.state = parts.state;
     this.theme = parts.theme;
     /** Units of a picture that fit on the page without scrolling. */
     this.room = parts.room;
     this.tooltip = parts.tooltip;
-    /** What the studio was asked; null in a file. */
+    this.ruler = parts.ruler;
+    /** Steps through the frames of a view; it goes on playing while the view is drawn again. */
+    this.player = parts.player;
+    /** The request sent to the studio; null in a file. */
     this.request = parts.request;
     this.update = parts.update;
-    /** Ask the studio again with some things changed; null in a file. */
+    /** Send the request again with some changes; null in a file. */
     this.translate = parts.translate;
     this.fetcher = parts.fetcher;
-    /** What can be asked beyond translations (source.js); null in a file. */
+    /** The studio, for more than translations (source.js); null in a file. */
     this.studio = parts.studio;
     /** The models that the studio has; none in a file. */
     this.models = parts.models;
@@ -58,7 +62,7 @@ export class ViewContext {
   }
 
   /**
-   * Write a paragraph. Values in it are text, never markup; numbers and strings are set off from the prose.
+   * Write a paragraph. Values are text, never markup; numbers and strings are set in bold.
    * @param {TemplateStringsArray} strings
    * @param {...(string | number | Node)} values
    */
@@ -75,7 +79,7 @@ export class ViewContext {
   }
 
   /**
-   * The view's picture; there is one. `finish` is called for you.
+   * The view's one picture. `finish` is called for you.
    * @param {string} label what it shows, in a few words
    */
   picture(label) {
@@ -85,6 +89,7 @@ export class ViewContext {
         label,
         theme: this.theme,
         tooltip: this.tooltip,
+        ruler: this.ruler,
         room: this.room,
       });
     }
@@ -118,7 +123,7 @@ export class ViewContext {
 
   /**
    * @param {string} key
-   * @param {string | null} value null: as in the beginning
+   * @param {string | null} value null: the default
    * @param {{replace?: boolean}} [how]
    */
   setOption(key, value, how) {
@@ -135,8 +140,7 @@ export class ViewContext {
   }
 
   /**
-   * Whether a layer's matrices are here. In the studio, where they are not, they are fetched and the view is drawn
-   * again.
+   * Whether a layer's matrices are here. If not, the studio fetches them and the view is drawn again.
    * @param {string} layer "encoder.0"
    */
   weights(layer) {
@@ -146,8 +150,8 @@ export class ViewContext {
   }
 
   /**
-   * Whether all that a layer computed is here, for views that can do without it. In the studio, where it is not, it is
-   * fetched and the view is drawn again.
+   * Whether everything a layer computed is here, for views that can do without it. If not, the studio fetches it and
+   * the view is drawn again.
    * @param {string} layer "encoder.0"
    */
   inside(layer) {
@@ -157,7 +161,7 @@ export class ViewContext {
   }
 
   /**
-   * What to show in place of a control that needs a model, in a file that has none.
+   * What to show instead of a control that needs a model, in a file that has none.
    * @param {string} what "switch heads off"
    */
   needsStudio(what) {
@@ -171,7 +175,7 @@ export class ViewContext {
   }
 
   /**
-   * Tidy up (timers, listeners) when the view is left or drawn again.
+   * Clean up (timers, listeners) when the view is left or drawn again.
    * @param {() => void} tidy
    */
   onLeave(tidy) {
@@ -193,7 +197,7 @@ export function word(text) {
 }
 
 /**
- * One of several tokens, in prose; where another is written like it, with its position.
+ * One of several tokens, in prose; with its position if another looks the same.
  * @param {readonly string[]} tokens
  * @param {number} index
  */
@@ -204,7 +208,7 @@ export function wordAt(tokens, index) {
 }
 
 /**
- * A text that prose takes in as it is, not set off as a value.
+ * A text in prose that is not set in bold.
  * @param {string} text
  */
 export function plain(text) {

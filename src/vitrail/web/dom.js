@@ -1,4 +1,4 @@
-// Elements made by name. Whatever comes from a sentence, a vocabulary or a model ends in a text node, never in markup.
+// Elements by name. Text from a sentence, a vocabulary or a model becomes a text node, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,11 +1,11 @@
-// What the studio is asked for once a trace is shown: the matrices of a layer, and the numbers inside it; each once.
+// Fetches the matrices of a layer and the numbers inside it from the studio, each once.
 
 /**
  * @typedef {import("./source.js").StudioSource} StudioSource
  * @typedef {import("./trace.js").Trace} Trace
  */
 
-/** Fetches what a view misses, and says when the view can be drawn again. */
+/** Fetches what a view lacks, and says when the view can be drawn again. */
 export class LayerFetcher {
   /**
    * @param {StudioSource} studio
@@ -22,7 +22,7 @@ export class LayerFetcher {
   }
 
   /**
-   * Another trace is shown: forget what was asked about the last.
+   * Another trace is shown: forget the requests for the last one.
    * @param {Trace} trace
    * @param {string} model
    */
@@ -49,7 +49,7 @@ export class LayerFetcher {
   }
 
   /**
-   * Whether the studio was asked for the inside of a layer and did not give it.
+   * Whether the studio was asked for the inside of a layer and did not send it.
    * @param {string} layer
    */
   refused(layer) {
@@ -67,7 +67,7 @@ export class LayerFetcher {
 
   /**
    * @param {string} what
-   * @param {(trace: Trace) => Promise<() => void>} ask gives what to do with the answer
+   * @param {(trace: Trace) => Promise<() => void>} ask returns what to do with the answer
    */
   async once(what, ask) {
     const {trace, asked} = this;
@@ -75,7 +75,7 @@ export class LayerFetcher {
     asked.set(what, "on the way");
     try {
       const take = await ask(trace);
-      if (this.trace !== trace) return; // another sentence is shown by now
+      if (this.trace !== trace) return; // by now another sentence is shown
       take();
       this.tell.arrived();
     } catch (thrown) {

@@ -1,12 +1,13 @@
-// Long work in short slices, so that the page stays quick while it proves its numbers.
+// Long work in short slices, so that the page stays responsive while it checks its numbers.
 
-const SLICE = 12; // milliseconds at a time where the browser cannot say how idle it is
+const SLICE = 12; // milliseconds at a time, if the browser cannot say how idle it is
 
 /**
  * Run a generator to its end in idle time. Returns a function that stops it.
  * @template Progress, Result
  * @param {Generator<Progress, Result, void>} work
- * @param {{progress?: (value: Progress) => void, done: (value: Result) => void, fail: (thrown: unknown) => void}} report
+ * @param {{
+ *   progress?: (value: Progress) => void, done: (value: Result) => void, fail: (thrown: unknown) => void}} report
  * @returns {() => void}
  */
 export function runIdle(work, report) {

@@ -1,4 +1,4 @@
-// How numbers are written on the page, and long texts.
+// How the page writes numbers, and shortens long texts.
 
 const MINUS = "−"; // as wide as +, unlike the hyphen
 
@@ -16,18 +16,19 @@ export function decimal(value, digits = 2) {
 }
 
 /**
- * A number as exactly as float32 holds it, for tooltips.
+ * A number as precise as float32 is, for tooltips.
  * @param {number} value
  */
 export function precise(value) {
   if (!Number.isFinite(value) || value === 0) return decimal(value, 0);
   const size = Math.abs(value);
-  const text = size >= 1e-4 && size < 1e7 ? String(Number(size.toPrecision(7))) : Number(size.toPrecision(5)).toExponential();
+  const text =
+    size >= 1e-4 && size < 1e7 ? String(Number(size.toPrecision(7))) : Number(size.toPrecision(5)).toExponential();
   return value < 0 ? MINUS + text : text;
 }
 
 /**
- * A number with so many digits that count: −0.00359.
+ * A number with a few significant digits: −0.00359.
  * @param {number} value
  * @param {number} [digits]
  */
@@ -44,7 +45,7 @@ export function scientific(value) {
 }
 
 /**
- * A probability as per cent.
+ * A probability in per cent.
  * @param {number} value
  */
 export function percent(value) {
@@ -54,15 +55,17 @@ export function percent(value) {
 }
 
 /**
- * A count with its thousands apart: "2,304".
+ * A count with thousands separators: "2,304".
  * @param {number} value
  */
 export function count(value) {
-  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /**
- * A large count in few letters: "1.3M".
+ * A large count in short: "1.3M".
  * @param {number} value
  */
 export function shortCount(value) {
@@ -73,7 +76,7 @@ export function shortCount(value) {
 }
 
 /**
- * A text that prose can quote: a long one ends after so many letters, between words where it can.
+ * A text in quotes; a long one is cut off, between words if possible.
  * @param {string} text
  * @param {number} [most]
  */

@@ -1,4 +1,4 @@
-// What went wrong, where, and how to fix it: the page's share of Vitrail's errors.
+// What went wrong, where, and how to fix it: Vitrail's errors on the page.
 
 /** An error to show to a reader. */
 export class Problem extends Error {
@@ -15,13 +15,13 @@ export class Problem extends Error {
 }
 
 /**
- * Any thrown thing as a problem.
+ * Anything thrown, as a problem.
  * @param {unknown} thrown
  * @returns {Problem}
  */
 export function asProblem(thrown) {
   if (thrown instanceof Problem) return thrown;
   return new Problem(thrown instanceof Error ? thrown.message : String(thrown), {
-    fix: "this is a fault of the page itself: please report it",
+    fix: "this is a bug in the page: please report it",
   });
 }

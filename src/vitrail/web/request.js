@@ -1,4 +1,4 @@
-// What the studio is asked: a sentence and its what-ifs, kept in the address so that a link asks the same again.
+// A request to the studio: a sentence and its what-ifs, kept in the address so that a link repeats it.
 
 /**
  * @typedef {{
@@ -46,7 +46,7 @@ export function readRequest(options) {
 }
 
 /**
- * The options that describe a request; null for those that are to be forgotten.
+ * The options that describe a request; null for those to remove.
  * @param {TraceRequest} request
  * @returns {Record<string, string | null>}
  */

@@ -1,11 +1,26 @@
-// A picture as a file, for slides: SVG with its styles written in, or PNG.
+// A picture as a file, for slides: SVG with inline styles, or PNG.
 
 import {element, shape} from "./dom.js";
 
 const KEPT = [
-  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
-  "opacity", "font-family", "font-size", "font-weight", "font-style", "font-variant-numeric", "text-anchor",
-  "letter-spacing", "visibility", "image-rendering", "shape-rendering",
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "font-style",
+  "font-variant-numeric",
+  "text-anchor",
+  "letter-spacing",
+  "visibility",
+  "image-rendering",
+  "shape-rendering",
 ];
 const PNG_SCALE = 2;
 
@@ -88,8 +103,8 @@ function paint(text) {
       context.drawImage(image, 0, 0, canvas.width, canvas.height);
       canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large for a PNG"))));
     };
-    image.onerror = () => reject(new Error("this browser cannot paint the picture"));
-    // A data address, not a blob's: a frame without an origin may not read its own blobs back.
+    image.onerror = () => reject(new Error("this browser cannot draw the picture"));
+    // A data URL, not a blob's: a frame without an origin may not read its own blobs.
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   });
 }

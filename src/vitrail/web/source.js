@@ -1,13 +1,13 @@
-// Where traces come from: the one inside this page, or the studio that serves it.
+// Where traces come from: the page itself, or the studio that serves it.
 //
-// The studio's API, JSON in and out; the token of the page's address goes along as X-Vitrail-Token:
-//   GET  api/models   -> {models: [{name, languages: [...], trained?, example?: {text, to}}]}; trained: false for a run
-//                     that has not saved a model yet, which is shown as it begins
+// The studio's API, JSON in and out; requests carry the token of the page's address as X-Vitrail-Token:
+//   GET  api/models   -> {models: [{name, languages: [...], trained?, example?: {text, to}}]}; trained is false for a
+//                     run that has not saved a model yet
 //   POST api/trace    {model, text, to, decode: {beam_size, …}, prefix, heads_off, reference} -> a trace
 //   POST api/inside   {trace: its id, layer: "encoder.0"} -> {arrays: {name: {shape, data}}}: what the trace left out
 //   POST api/weights  {model, layer: "encoder.0"} -> {weights: {name: {shape, data}}}
-//   GET  api/run?model=…&since=…  -> {stamp, changed, seconds_quiet, run, probes, max_steps}: how a run is going; without
-//                     news since that stamp only the first three
+//   GET  api/run?model=…&since=…  -> {stamp, changed, seconds_quiet, run, probes, max_steps}: how a run is going; only
+//                     the first three if nothing changed since that stamp
 //   an error          {error: {what, where, fix}}
 
 import {Problem} from "./problem.js";
@@ -16,10 +16,11 @@ import {readTrace} from "./trace.js";
 /**
  * @typedef {import("./request.js").TraceRequest} TraceRequest
  * @typedef {import("./trace.js").Trace} Trace
- * @typedef {{name: string, languages: string[], trained?: boolean, example?: {text: string, to: string | null}}} ModelEntry
+ * @typedef {{
+ *   name: string, languages: string[], trained?: boolean, example?: {text: string, to: string | null}}} ModelEntry
  */
 
-/** A page that has its trace inside: nothing can be asked. */
+/** A page that contains its trace: there is nobody to ask. */
 export class FileSource {
   /** @param {string} text */
   constructor(text) {
@@ -70,7 +71,7 @@ export class StudioSource {
   }
 
   /**
-   * What a layer computed, where the trace left it out.
+   * What a layer computed, which the trace left out.
    * @param {string} trace its id
    * @param {string} layer
    * @returns {Promise<Record<string, import("./trace.js").EncodedArray>>}
@@ -81,7 +82,7 @@ export class StudioSource {
   }
 
   /**
-   * How a model's training is going. Give the stamp of the last answer: only what changed since is sent.
+   * How a model's training is going. Pass the stamp of the last answer to get only what changed since.
    * @param {string} model
    * @param {string} [since]
    * @returns {Promise<{stamp: string, changed: boolean, seconds_quiet: number | null, run?: any, probes?: any,
@@ -115,7 +116,7 @@ export class StudioSource {
     }
     if (!answer.ok || content.error) {
       const error = content.error ?? {};
-      throw new Problem(String(error.what ?? `the studio refused this (status ${answer.status})`), {
+      throw new Problem(String(error.what ?? `the studio refused the request (status ${answer.status})`), {
         where: error.where ? String(error.where) : "",
         fix: error.fix ? String(error.fix) : "",
       });

@@ -1,4 +1,4 @@
-// Where the reader is: view, layer, head, token, step. Kept in the address where there is one, else in memory.
+// Where the reader is: view, layer, head, token, step. Kept in the address if there is one, else in memory.
 
 /**
  * @typedef {import("./trace.js").Trace} Trace
@@ -7,27 +7,28 @@
  * @typedef {{
  *   view: string, stack: Stack, layer: number, sublayer: Sublayer, head: number, token: number, step: number,
  *   options: Record<string, string>}} State
- * @typedef {{read: () => string, write: (hash: string, isNew: boolean) => void, listen: (heard: () => void) => void}} Address
+ * @typedef {{
+ *   read: () => string, write: (hash: string, isNew: boolean) => void, listen: (heard: () => void) => void}} Address
  * @typedef {Partial<Omit<State, "options">> & {options?: Record<string, string | null>}} Changes
  */
 
 const NUMBERS = /** @type {const} */ (["layer", "head", "token", "step"]);
 const SUBLAYERS = ["self_attention", "cross_attention", "feed_forward"];
 
-/** @type {Readonly<State>} where everyone begins */
+/** @type {Readonly<State>} where everyone starts */
 export const BEGINNING = {
   view: "",
   stack: "encoder",
   layer: 0,
   sublayer: "self_attention",
   head: 0,
-  token: -1, // not chosen yet: the trace says where it is worth beginning
+  token: -1, // not chosen yet: the trace says which one to show first
   step: 0,
   options: {},
 };
 
 /**
- * What a hash says: `#view=score&layer=1&token=8`. Keys that only one view knows are its options.
+ * The state in a hash: `#view=score&layer=1&token=8`. Other keys are options of a view.
  * @param {string} hash
  * @returns {State}
  */
@@ -48,7 +49,7 @@ export function parseHash(hash) {
 }
 
 /**
- * The hash that says this; what is as in the beginning is left out.
+ * The hash of a state, without defaults.
  * @param {State} state
  */
 export function formatHash(state) {
@@ -62,7 +63,7 @@ export function formatHash(state) {
 }
 
 /**
- * The nearest state that this trace has: a layer that exists, a token of the sentence.
+ * The nearest state that this trace has: an existing layer, a token of the sentence.
  * @param {State} state
  * @param {Trace} trace
  * @returns {State}
@@ -90,7 +91,7 @@ export function attentionOf(state) {
   return state.sublayer === "feed_forward" ? "self_attention" : state.sublayer;
 }
 
-/** Holds the state, tells whoever subscribed, and keeps the address in step with it. */
+/** Holds the state, notifies subscribers, and keeps the address in sync. */
 export class StateKeeper {
   /** @param {Address} address */
   constructor(address) {
@@ -107,7 +108,7 @@ export class StateKeeper {
   }
 
   /**
-   * Change some of it. An option set to null is forgotten.
+   * Change some of it. An option set to null is removed.
    * @param {Changes} changes
    * @param {{replace?: boolean}} [how] replace: without a new entry in the browser's history
    */
@@ -138,22 +139,13 @@ export class StateKeeper {
 }
 
 /**
- * The browser's address, or a memory of one where there is none (inside a notebook's frame).
+ * The browser's address, or a substitute in memory if there is none (in a notebook's frame).
  * @param {Window} window
  * @returns {Address}
  */
 export function openAddress(window) {
-  let hash = "";
-  let hasAddress = false;
-  try {
-    hash = window.location.hash;
-    hasAddress = /^(https?|file):$/.test(window.location.protocol);
-    // A frame without an origin may refuse history: find out now, once.
-    if (hasAddress) window.history.replaceState(null, "", hash || window.location.pathname + window.location.search);
-  } catch {
-    hasAddress = false;
-  }
-  if (!hasAddress) {
+  if (!keepsAddress(window)) {
+    let hash = hashOf(window);
     return {
       read: () => hash,
       write: (next) => {
@@ -173,4 +165,28 @@ export function openAddress(window) {
       window.addEventListener("hashchange", heard);
     },
   };
+}
+
+/**
+ * Whether the state can be kept in the address: a frame without an origin may refuse history.
+ * @param {Window} window
+ */
+function keepsAddress(window) {
+  try {
+    const {protocol, hash, pathname, search} = window.location;
+    if (!/^(https?|file):$/.test(protocol)) return false;
+    window.history.replaceState(null, "", hash || pathname + search);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param {Window} window */
+function hashOf(window) {
+  try {
+    return window.location.hash;
+  } catch {
+    return "";
+  }
 }

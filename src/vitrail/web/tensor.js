@@ -1,4 +1,4 @@
-// Numbers with axes, and how a file writes them.
+// Numbers with axes, and how a file stores them.
 
 import {Problem} from "./problem.js";
 

@@ -1,27 +1,29 @@
 // Light or dark: as the reader chose, else as the system says.
 
-/** @typedef {"auto" | "light" | "dark"} ThemeChoice */
+import {customProperties} from "./palette.js";
+
+/**
+ * @typedef {import("./palette.js").Theme} Theme
+ * @typedef {"auto" | Theme} ThemeChoice
+ */
 
 const KEY = "vitrail-theme";
+const SYSTEM_IS_DARK = "(prefers-color-scheme: dark)";
 
-/** Knows the theme, keeps the choice where it can, and marks the document with it. */
+/** Knows the theme, remembers the choice if it can, and gives the document its colours. */
 export class ThemeKeeper {
   /** @param {Window} window */
   constructor(window) {
     this.window = window;
-    this.system = window.matchMedia("(prefers-color-scheme: dark)");
-    /** @type {ThemeChoice} */
-    this.choice = this.remembered();
+    this.choice = rememberedChoice(window);
     /** @type {(() => void)[]} */
     this.subscribers = [];
-    this.system.addEventListener("change", () => this.mark());
-    this.mark();
+    window.matchMedia(SYSTEM_IS_DARK).addEventListener("change", () => this.apply());
+    this.apply();
   }
 
-  /** @returns {import("./colour.js").Theme} */
   get theme() {
-    if (this.choice !== "auto") return this.choice;
-    return this.system.matches ? "dark" : "light";
+    return themeOf(this.window, this.choice);
   }
 
   /** @param {ThemeChoice} choice */
@@ -30,9 +32,9 @@ export class ThemeKeeper {
     try {
       this.window.localStorage.setItem(KEY, choice);
     } catch {
-      // Inside a notebook's frame there is no storage: the choice lasts as long as the page.
+      // A notebook's frame has no storage: the choice lasts as long as the page.
     }
-    this.mark();
+    this.apply();
   }
 
   /** @param {() => void} subscriber */
@@ -40,18 +42,43 @@ export class ThemeKeeper {
     this.subscribers.push(subscriber);
   }
 
-  mark() {
-    this.window.document.documentElement.dataset.theme = this.theme;
+  apply() {
+    applyTheme(this.window.document.documentElement, this.theme);
     for (const subscriber of this.subscribers) subscriber();
   }
+}
 
-  /** @returns {ThemeChoice} */
-  remembered() {
-    try {
-      const found = this.window.localStorage.getItem(KEY);
-      return found === "light" || found === "dark" ? found : "auto";
-    } catch {
-      return "auto";
-    }
+/**
+ * The theme that a choice means.
+ * @param {Window} window
+ * @param {ThemeChoice} choice
+ * @returns {Theme}
+ */
+export function themeOf(window, choice) {
+  if (choice !== "auto") return choice;
+  return window.matchMedia(SYSTEM_IS_DARK).matches ? "dark" : "light";
+}
+
+/**
+ * What the reader chose last time.
+ * @param {Window} window
+ * @returns {ThemeChoice}
+ */
+export function rememberedChoice(window) {
+  try {
+    const found = window.localStorage.getItem(KEY);
+    return found === "light" || found === "dark" ? found : "auto";
+  } catch {
+    return "auto";
   }
+}
+
+/**
+ * Mark a document with its theme, and hand the theme's colours to its style sheets.
+ * @param {HTMLElement} root
+ * @param {Theme} theme
+ */
+export function applyTheme(root, theme) {
+  root.dataset.theme = theme;
+  for (const [name, colour] of customProperties(theme)) root.style.setProperty(name, colour);
 }

@@ -1,10 +1,10 @@
-// The trace: everything that one translation left behind, read by name. The format is docs/trace.md.
+// The trace: everything recorded about one translation, by name. The format is docs/trace.md.
 
 import {COPY_AGAIN, decodeArray} from "./tensor.js";
 import {Problem} from "./problem.js";
 
 const VERSION = 1;
-const PRONOUNS = ["it", "il", "elle"]; // what they stand for is said elsewhere in the sentence
+const PRONOUNS = ["it", "il", "elle"]; // their meaning depends on another word of the sentence
 
 /**
  * @typedef {"encoder" | "decoder"} Stack
@@ -15,7 +15,7 @@ const PRONOUNS = ["it", "il", "elle"]; // what they stand for is said elsewhere 
  * @typedef {{
  *   preset: string, d_model: number, heads: number, kv_heads: number, d_k: number, d_ff: number,
  *   encoder_layers: number, decoder_layers: number, norm: "post" | "pre", positions: string, max_positions: number,
- *   max_distance: number, activation: "relu" | "gelu" | "silu", bias: boolean, output_bias: boolean,
+ *   max_distance: number, activation: string, bias: boolean, output_bias: boolean,
  *   embedding_scale: boolean, tie_embeddings: "all" | "target" | "none"}} ModelConfig
  * @typedef {{
  *   name: string, config: ModelConfig, languages: string[], source_vocabulary: number, target_vocabulary: number,
@@ -47,7 +47,7 @@ const PRONOUNS = ["it", "il", "elle"]; // what they stand for is said elsewhere 
  *   search: Search, reference: Reference | null, probes: any, seen: "training" | "held out" | null}} TraceDocument
  */
 
-/** Numbers that the model had, and that were left out of this trace, to keep it small. */
+/** Numbers that were left out of this trace to keep it small. */
 export class MissingNumbers extends Problem {
   /** @param {string} part "encoder.3" */
   constructor(part) {
@@ -56,7 +56,7 @@ export class MissingNumbers extends Problem {
   }
 }
 
-/** One translation. Everything that is plain is a property under the name it has in the format. */
+/** One translation. Plain data are properties with their names in the format. */
 export class Trace {
   /** @param {TraceDocument} facts */
   constructor(facts) {
@@ -73,9 +73,9 @@ export class Trace {
     this.reference = facts.reference;
     this.probes = facts.probes;
     this.seen = facts.seen;
-    /** The studio's name for this trace, by which more of it can be asked for. */
+    /** The studio's id of this trace, to ask for more of it. */
     this.id = facts.id ?? null;
-    /** The layers whose arrays are all here; null: all layers. */
+    /** The layers with all their arrays; null: every layer. */
     this.insides = facts.inside_of ? new Set(facts.inside_of) : null;
     /** @type {Map<string, Tensor>} */
     this.decoded = new Map();
@@ -94,19 +94,19 @@ export class Trace {
   }
 
   /**
-   * What the model had under this name: `array("encoder.0.self_attention.q")`.
+   * A recorded array: `array("encoder.0.self_attention.q")`.
    * @param {string} name
    */
   array(name) {
     if (!this.has(name)) {
       const part = this.layerOf(name);
-      throw part && !this.hasInside(part) ? new MissingNumbers(part) : new Problem(`this trace holds nothing called '${name}'`);
+      throw part && !this.hasInside(part) ? new MissingNumbers(part) : new Problem(`this trace has no array '${name}'`);
     }
     return this.decode(`arrays.${name}`, this.facts.arrays[name]);
   }
 
   /**
-   * The layer that an array belongs to: "encoder.3" for "encoder.3.feed_forward.hidden"; null for what is in none.
+   * The layer that an array belongs to: "encoder.3" for "encoder.3.feed_forward.hidden"; null if it belongs to none.
    * @param {string} name
    */
   layerOf(name) {
@@ -122,7 +122,7 @@ export class Trace {
   }
 
   /**
-   * Whether all that a layer computed is here, or only where it looks and what leaves it.
+   * Whether everything a layer computed is here, or only its attention weights and its output.
    * @param {string} layer "encoder.3", or "output" for the logits
    */
   hasInside(layer) {
@@ -130,7 +130,7 @@ export class Trace {
   }
 
   /**
-   * Take in what a layer computed, which arrived later, at its place in the model's order.
+   * Add what a layer computed, which arrived later, at its place in the model's order.
    * @param {string} layer "encoder.3", or "output" for the logits
    * @param {Record<string, EncodedArray>} arrays
    */
@@ -146,7 +146,7 @@ export class Trace {
   }
 
   /**
-   * A parameter by its name in the model, or null where the file does not hold it.
+   * A parameter by its name in the model; null if the file does not contain it.
    * @param {string} name
    */
   weight(name) {
@@ -164,7 +164,7 @@ export class Trace {
   }
 
   /**
-   * Take in parameters that arrived later.
+   * Add parameters that arrived later.
    * @param {Record<string, EncodedArray>} weights
    */
   addWeights(weights) {
@@ -172,7 +172,7 @@ export class Trace {
   }
 
   /**
-   * The row of an embedding table for an id, not scaled, or null where the file does not hold it.
+   * The row of an embedding table for an id, not scaled; null if the file does not contain it.
    * @param {"source" | "target"} side
    * @param {number} id
    */
@@ -219,7 +219,7 @@ export class Trace {
   }
 
   /**
-   * What a stack's positions stand for: the source's tokens, or those that the decoder was fed.
+   * The tokens at a stack's positions: the source's, or those fed to the decoder.
    * @param {Stack} stack
    */
   tokens(stack) {
@@ -227,7 +227,7 @@ export class Trace {
   }
 
   /**
-   * The token that a reader sees first: a pronoun, whose meaning lies elsewhere, or else the first word.
+   * The token to show first: a pronoun, whose meaning depends on another word, or else the first word.
    * @param {Stack} stack
    */
   firstToken(stack) {
@@ -238,7 +238,7 @@ export class Trace {
   }
 
   /**
-   * What an attention's keys and values stand for.
+   * The tokens that an attention's keys and values belong to.
    * @param {Stack} stack
    * @param {Sublayer} attention
    */
@@ -258,7 +258,7 @@ export class Trace {
   }
 
   /**
-   * The name of what flows into a layer: the layer's below, or the embedded words.
+   * The name of a layer's input: the output of the layer below, or the embedded words.
    * @param {Stack} stack
    * @param {number} layer
    */
@@ -268,7 +268,7 @@ export class Trace {
   }
 
   /**
-   * The name of x, which goes past a sub-layer on the dotted line and is added again behind it.
+   * The name of x, which bypasses a sub-layer on the dotted line and is added to its output.
    * @param {Stack} stack
    * @param {number} layer
    * @param {number} number of the sub-layer, from 1 on
@@ -278,7 +278,7 @@ export class Trace {
   }
 
   /**
-   * The name of what a sub-layer works on: x itself, or, with pre-norm, x normed.
+   * The name of a sub-layer's input: x or, with pre-norm, x normalized.
    * @param {Stack} stack
    * @param {number} layer
    * @param {number} number of the sub-layer, from 1 on
@@ -299,7 +299,7 @@ export class Trace {
 }
 
 /**
- * A trace from JSON's text or from what was parsed from it; anything else is refused.
+ * A trace from JSON text or from parsed JSON; anything else is refused.
  * @param {unknown} given
  * @returns {Trace}
  */
@@ -313,7 +313,7 @@ export function readTrace(given) {
     }
   }
   if (!isObject(facts) || facts.format !== "vitrail-trace") {
-    throw new Problem("this is not a trace of vitrail", {fix: "give what `trace.save` wrote"});
+    throw new Problem("this is not a trace made by vitrail", {fix: "use a file written by `trace.save`"});
   }
   if (typeof facts.version !== "number" || facts.version > VERSION) {
     throw new Problem(`this trace has version ${facts.version}; this page reads versions up to ${VERSION}`, {
@@ -331,14 +331,14 @@ export function readTrace(given) {
 }
 
 /**
- * Where an array has the same numbers as an earlier one, the file holds them once: give it the other's.
+ * If two arrays have the same numbers, the file contains them once: give the second the numbers of the first.
  * @param {Record<string, EncodedArray>} arrays
  */
 function shareNumbers(arrays) {
   for (const [name, held] of Object.entries(arrays)) {
     if (held.same === undefined) continue;
     if (!Object.hasOwn(arrays, held.same) || arrays[held.same].data === undefined) {
-      throw new Problem(`there are no numbers of '${held.same}'`, {where: `arrays.${name}`, fix: COPY_AGAIN});
+      throw new Problem(`the numbers of '${held.same}' are missing`, {where: `arrays.${name}`, fix: COPY_AGAIN});
     }
     held.data = arrays[held.same].data;
   }

@@ -1,7 +1,7 @@
-// The proof: every recorded number is computed again from the ones before it, in float64, and compared.
+// The check: every recorded number is recomputed in float64 from the ones before it, and compared.
 //
-// `verify/model.js` says how each array follows from others that the file holds; where an operand is missing (a weight
-// matrix that was left out) an array is counted, but not claimed to be checked. `verify/search.js` checks the search.
+// `verify/model.js` says how each array follows from others in the file. If an operand is missing (a weight matrix that
+// was left out), an array is counted but not reported as checked. `verify/search.js` checks the search.
 
 import {checkChoices, checkSearch} from "./verify/search.js";
 import {logSoftmax} from "./arithmetic.js";
@@ -14,7 +14,7 @@ import {Tally} from "./verify/tally.js";
  */
 
 /**
- * Check a whole trace, giving way after every row; the report grows meanwhile and is returned at the end.
+ * Check a whole trace, yielding the growing report after every row and returning it at the end.
  * @param {Trace} trace
  * @returns {Generator<Report, Report, void>}
  */

@@ -5,25 +5,25 @@
 //     export const scoreView = {
 //       id: "score",                                  // in the address: #view=score
 //       row: 9,                                       // its number in the guide
-//       title: "Score",                               // heading and guide
-//       pickers: ["attention", "layer", "head", "token"],   // which pickers the shell shows above the picture
+//       title: "Score",                               // in the heading and the guide
+//       pickers: ["attention", "layer", "head", "token"],   // the pickers that the shell shows above the picture
 //       render(context) { … },
 //     };
 //
-// `pickers` are drawn by the shell and change the state:
+// The shell draws the pickers; they change the state:
 //   "attention"  one of three: encoder self-attention, decoder self-attention, encoder-decoder attention
 //   "stack"      encoder or decoder              "sublayer"  the sub-layers of the chosen stack
 //   "layer"      the layers of the chosen stack  "head"      the heads
-//   "token"      the positions of the chosen stack: the source's tokens, or those the decoder was fed
+//   "token"      the positions of the chosen stack: the source's tokens, or those fed to the decoder
 //   "step"       the decoding steps: step t chooses target token t
-// Left and right step through tokens (or steps), up and down through layers while the picture has the focus, [ and ]
-// through heads.
+// The left and right keys step through tokens (or steps), up and down through layers while the picture has the focus,
+// [ and ] through heads.
 //
-// `render(context)` is called whenever anything changed: trace, state, theme, size. It draws everything again, at once,
-// and keeps nothing. What it gets (context.js):
+// `render(context)` is called whenever anything changes: trace, state, theme, size. It draws everything again and keeps
+// nothing. It gets (context.js):
 //   context.trace          the trace (trace.js): context.trace.array("encoder.0.self_attention.q").row(head, token)
 //   context.state          {view, stack, layer, sublayer, head, token, step, options}; always within what the trace has
-//   context.attention      the attention that the state names: "encoder.0.self_attention" (its path in the trace)
+//   context.attention      the attention that the state names, by its path in the trace: "encoder.0.self_attention"
 //   context.update(changes, {replace: true})   change the state; `replace` for scrubbing and playing
 //   context.go("score", {token: 3})            go to another view
 //   context.option(key, fallback), context.setOption(key, value)   the view's own settings, kept in the address as
@@ -31,24 +31,25 @@
 //   context.say`The word ${word("it")} scores ${decimal(9.1)}.`    a paragraph (two or three of them, plain words)
 //   context.controls(node, …)                  HTML controls above the picture
 //   context.picture("what it shows")           the view's one picture (draw/picture.js), to draw into with draw/*.js;
-//                                              call .describe("…") with a sentence that holds the real numbers
-//   context.room                               picture units that fit beside each other without scrolling; a wider
-//                                              picture scrolls in its own box
+//                                              call .describe("…") with a sentence that contains the real numbers
+//   context.room                               picture units that fit side by side without scrolling; a wider picture
+//                                              scrolls in its own box
 //   context.note(node, …)                      HTML below the picture
 //   context.theme                              "light" or "dark", for colour.js
 //   context.before                             the trace before the last what-if, or null
-//   context.translate                          null in a file; in the studio `await translate({heads_off: {…}})` asks
-//                                              again with this changed (see request.js) and draws the new trace
-//   context.studio         null in a file; else what can be asked beyond translations: `studio.run(model)` (source.js)
-//   context.needsStudio("switch heads off")    the line to show where `translate` is null
-//   context.weights("encoder.0")               whether that layer's matrices are here (the studio then fetches them)
-//   context.inside("encoder.0")                whether all arrays of that layer are here (likewise). Of a long sentence the
-//                          insides of some layers are left out; their attention's weights and their output are always
-//                          there. A view that needs more just asks for it: what is missing is said in its place.
+//   context.translate                          null in a file; in the studio `await translate({heads_off: {…}})` sends
+//                                              the request again with this change (request.js) and draws the new trace
+//   context.studio                             null in a file; else for more than translations: `studio.run(model)`
+//   context.needsStudio("switch heads off")    the line to show if `translate` is null
+//   context.weights("encoder.0")               whether that layer's matrices are here (if not, the studio fetches them)
+//   context.inside("encoder.0")                whether all arrays of that layer are here (likewise). For a long
+//                          sentence some layers have only their attention weights and their output. A view that needs
+//                          more just asks for it: the shell then says what is missing.
+//   context.player                             steps through a view's frames (views/live.js) across renderings
 //   context.onLeave(() => …)                   stop timers
-// A picture is drawn with `strip`, `matrix`, `frame`, `box`, `arrow`, `bars`, `lines`, `numberTable`, `label` and
-// `valueLegend`; each takes the picture and one object, and most give back the box they cover. Numbers can be read by
-// pointer and keyboard without further work. Text from a trace goes through these or through dom.js, never innerHTML.
+// Draw with `strip`, `matrix`, `frame`, `box`, `arrow`, `bars`, `lines`, `numberTable`, `label` and `valueLegend`. Each
+// takes the picture and one object, and most return the box they cover. Their numbers can be read by pointer and
+// keyboard without further work. Text from a trace goes through these or through dom.js, never innerHTML.
 //
 // Modules may only use `import {a, b} from "./x.js";` (no renaming, no circles) and `export function/const/class`, one
 // name each; a name is exported by one module only. Python joins them into one script (explain/join.py).

@@ -1,7 +1,7 @@
 """The built-in phrasebook: a small French and English grammar, written for Vitrail, that generates sentence pairs.
 
-**What is in it.** About 610 French and 380 English words, inflected forms counted, and millions of sentences, lower-
-case and without a full stop. A meaning is drawn first (who, does what, when, or not, or why) and then said in both
+**Contents.** About 610 French and 380 English words (inflected forms counted) and millions of sentences, in lower case
+and without a full stop. A meaning is drawn first (who does what, when, whether or why) and then expressed in both
 languages:
 
     identity     je suis étudiant                          i am a student
@@ -22,28 +22,28 @@ languages:
     reference    l'animal n'a pas traversé la rue          the animal didn't cross the street
                  parce qu'il était trop fatigué            because it was too tired
 
-With them come adjectives that change sides (un vieux pont, une rue étroite), agreement in gender and number, bel,
+These cover adjectives before and after the noun (un vieux pont, une rue étroite), agreement in gender and number, bel,
 vieil and nouvel, elision and contraction (l', d', qu', du, des, au, aux), ne … pas and ne … jamais, un and des that
-become de after them, and three tenses. `reference` is the post's puzzle (see reference.py); it makes up nearly
-half of the sentences, three quarters of them into French, where it has to be solved.
+become de after a negation, and three tenses. `reference` is the post's puzzle (see reference.py). It makes up nearly
+half of the sentences; three quarters of those go into French, where it has to be solved.
 
-**One sentence, one translation**, in each direction. Where a language leaves something open, the phrasebook decides:
+**One sentence, one translation**, in each direction. If a language leaves something open, the phrasebook decides:
 
-- "you" is vous, to one man: vous êtes fatigué.
-- "i" and "you" are men, "we" and a "they" that refers to nothing are men or mixed: je suis fatigué, ils dorment.
-  Je suis fatiguée and elles dorment are understood, and trained on, from French only.
-- An "il" that refers to nothing is he and such an "elle" is she; animals and things are it, people are he or she.
-- The past is the passé composé, but of être and avoir the imparfait: était is was, avait is had.
+- "you" is vous, said to one man: vous êtes fatigué.
+- "i" and "you" are men; "we", and "they" without an antecedent, are men or mixed: je suis fatigué, ils dorment.
+  "Je suis fatiguée" and "elles dorment" are trained from French to English only.
+- Without an antecedent, "il" is he and "elle" is she; with one, animals and things are it, people are he or she.
+- The past is the passé composé, except for être and avoir, which use the imparfait: était is was, avait is had.
 - "is going to" is aller with the infinitive; there is no "will" and no futur simple.
 - "a" and "some" are un, une and des; ce and ces are this and these, never that and those.
-- Every yes-or-no question has est-ce que; a question mark touches the word before it, in French too, as in Québec.
+- Every yes-or-no question has est-ce que. No space precedes a question mark, not even in French (as in Québec).
 - No word has two meanings: there is no noun "porte" beside "il porte", and no "je suis" from suivre.
 
-**What is held out.** The content words of a clause (animal, cross, street, tired) decide: a tenth of all
-combinations, by a checksum, is never trained on, whatever the tense, number, polarity, mood, determiner or direction.
-Of a sentence with several clauses all must be for training, or it is held out. A single content word alone (je suis
-fatigué, merci) is always for training, so every word is. The post's two street sentences are always held out.
-Sentences of three clauses or more are made by `longer` only.
+**What is held out.** The content words of a clause (animal, cross, street, tired) decide. A tenth of all combinations,
+chosen by checksum, is never trained on, whatever the tense, number, polarity, mood, determiner or direction. A sentence
+with several clauses is held out if any of them is. Clauses with a single content word (je suis fatigué, merci) are
+always used for training, so every word is seen. The post's two street sentences are always held out. Only `longer`
+makes sentences of three clauses or more.
 """
 
 from vitrail.data.phrasebook.split import (

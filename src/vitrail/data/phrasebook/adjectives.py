@@ -1,4 +1,4 @@
-"""The adjectives: their French forms, the side of the noun they stand on, and what can be so described."""
+"""The adjectives: their French forms, whether they precede the noun, and which nouns they can describe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vitrail.data.phrasebook.nouns import LIVING, NOUNS, Kind, Noun
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Adjective:
-    """One adjective. One that is `telling` says of two nouns of different classes which of them is meant."""
+    """One adjective. A `telling` one shows which of two nouns of different classes is meant."""
 
     english: str
     masculine: str
@@ -17,17 +17,17 @@ class Adjective:
     masculine_plural: str
     feminine_plural: str
     before_vowel: str  # the masculine singular before a vowel: bel, nouvel, vieil
-    precedes: bool  # it stands before its noun in French
-    gradable: bool  # it goes with too, very and so
+    precedes: bool  # placed before its noun in French
+    gradable: bool  # can be combined with too, very and so
     telling: bool
-    kinds: frozenset[Kind]  # what it fits; a noun may also name it itself
+    kinds: frozenset[Kind]  # classes of nouns it fits; a noun may also list it itself
 
     def fits(self, noun: Noun) -> bool:
-        """Whether it can sensibly be said of the noun."""
+        """Whether it can sensibly describe the noun."""
         return noun.kind in self.kinds or self.english in noun.adjectives
 
     def french(self, *, feminine: bool, plural: bool) -> str:
-        """The form that agrees."""
+        """The form with this gender and number."""
         if plural:
             return self.feminine_plural if feminine else self.masculine_plural
         return self.feminine if feminine else self.masculine
@@ -71,7 +71,7 @@ def _adjective(
     )
 
 
-# Only living things are so; beside a path, a place, food or a thing they leave no doubt.
+# These describe only living things, so next to a path, a place, food or a thing they are unambiguous.
 OF_THE_LIVING = tuple(
     _adjective(french, english, LIVING, precedes=english == "young", telling=True)
     for french, english in (
@@ -89,7 +89,7 @@ OF_THE_LIVING = tuple(
     )
 )
 
-# These fit the nouns that name them, and nothing that lives.
+# These fit only the nouns that list them, and nothing alive.
 OF_THINGS = (
     _adjective("large", "wide", telling=True),
     _adjective("étroit", "narrow", telling=True),
@@ -110,7 +110,7 @@ OF_THINGS = (
     _adjective("vide", "empty", telling=True),
 )
 
-# These fit nouns of several classes, or might (a sweet cat, a heavy cow), so they never decide what a pronoun means.
+# These fit, or might fit, nouns of several classes (a sweet cat, a heavy cow), so they never settle a pronoun.
 OF_MANY = (
     _adjective("grand", "big", (Kind.ANIMAL, Kind.PATH, Kind.PLACE, Kind.THING), precedes=True),
     _adjective("petit", "small", (Kind.ANIMAL, Kind.PATH, Kind.PLACE, Kind.FOOD, Kind.THING), precedes=True),

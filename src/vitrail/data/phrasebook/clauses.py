@@ -1,4 +1,4 @@
-"""The plain constructions: one clause each, drawn in a mood that the caller chooses."""
+"""The simple constructions: one clause each, in the mood the caller chooses."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def description(dice: Dice, mood: Mood) -> Said:
         noun = dice.pick(NOUNS)
         subject, adjective = draw_definite(dice, noun), dice.pick(FITTING[noun])
     degree = dice.weigh(DEGREES) if adjective.gradable else ""
-    passing = adjective in OF_THE_LIVING and adjective.english != "young"  # size and colour are not going to change
+    passing = adjective in OF_THE_LIVING and adjective.english != "young"  # size and colour do not change
     manner = draw_manner(dice, mood, subject, habit=passing)
     if manner.tense is Tense.FUTURE and not passing:
         manner = manner._replace(tense=Tense.PRESENT)
@@ -96,7 +96,7 @@ def movement(dice: Dice, mood: Mood) -> Said:
     verb = dice.pick(INTRANSITIVE)
     subject = draw_subject(dice, verb.subjects)
     manner = draw_manner(dice, mood, subject, habit=True)
-    # "never … yesterday" and "doesn't … every day" would need a second thought.
+    # Avoid "never … yesterday" and "doesn't … every day", which sound odd.
     timely = manner.polarity is Polarity.YES or (manner.polarity is Polarity.NOT and manner.tense is not Tense.PRESENT)
     when = dice.pick(_TIMES[manner.tense]) if timely and dice.chance(0.4) else NOTHING
     pair = predicate(subject, verb, manner, when)

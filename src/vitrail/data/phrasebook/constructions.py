@@ -44,7 +44,7 @@ FIXED = (
 )
 _ANSWERS = (Pair("oui", "yes"), Pair("non", "no"))
 _OPENINGS = (*_ANSWERS, Pair("pardon", "sorry"), Pair("bonjour", "hello"))
-_ALONE = (*FIXED, *_ANSWERS)  # what may be a whole sentence
+_ALONE = (*FIXED, *_ANSWERS)  # phrases that may be a whole sentence
 _REFERRING = ("il ", "elle ", "ils ", "elles ")
 _ONE = Agreement(Person.HE, False, False)
 _ADDRESSED = (
@@ -57,7 +57,7 @@ _WHO = Phrase("qui", "who", _ONE)
 
 
 def greeting(dice: Dice, mood: Mood) -> Said:
-    """merci: thanks; to somebody (merci, mon oncle); or two of them (merci et au revoir)."""
+    """merci: thanks; addressed to somebody (merci, mon oncle); or two in a row (merci et au revoir)."""
     first = dice.pick(FIXED)
     mark = "!" if dice.chance(0.3) else ""
     if dice.chance(0.1):
@@ -94,17 +94,17 @@ def who(dice: Dice, mood: Mood) -> Said:
     """qui a mangé la pomme?: who ate the apple?"""
     verb = dice.pick(DONE_BY_THE_LIVING)
     other = draw_object(dice, verb.objects, Polarity.YES)
-    manner = Manner(dice.weigh(TENSES), Polarity.YES, Mood.STATEMENT)  # with who the order stays that of a statement
+    manner = Manner(dice.weigh(TENSES), Polarity.YES, Mood.STATEMENT)  # "who" keeps the word order of a statement
     pair = predicate(_WHO, verb, manner, Pair(other.french, other.english))
     return Said(Pair(f"{pair.french}?", f"{pair.english}?"), ((verb.english, *other.content),))
 
 
 def joined(dice: Dice, clauses: int) -> Said:
-    """Statements joined by et, and."""
+    """Statements joined by "et" and "and"."""
     parts = [dice.weigh(_CLAUSES)(dice, Mood.STATEMENT)]
     while len(parts) < clauses:
         part = dice.weigh(_CLAUSES)(dice, Mood.STATEMENT)
-        # After another clause he, she and they would refer to something in it; that is for `reference`.
+        # After another clause, he, she and they would seem to refer to it; only `reference` does that.
         if not part.pair.french.startswith(_REFERRING):
             parts.append(part)
     return Said(
@@ -146,6 +146,6 @@ _MOODS = Weighted({Mood.STATEMENT: 8.0, Mood.QUESTION: 1.5, Mood.WHY: 0.8})
 
 
 def draw(dice: Dice) -> tuple[str, Said]:
-    """A construction's name and a sentence of it."""
+    """The name of a construction, and a sentence built with it."""
     construction = dice.weigh(_CONSTRUCTIONS)
     return construction.__name__, construction(dice, dice.weigh(_MOODS))

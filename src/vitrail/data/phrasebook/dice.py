@@ -1,4 +1,4 @@
-"""Chance that is the same on every machine: only `Random.random`, whose numbers Python promises for a seed."""
+"""Random choices that are the same on every machine: built only on `Random.random`, which Python keeps stable."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Dice:
         return options[int(self._random() * len(options))]
 
     def chance(self, probability: float) -> bool:
-        """True that often."""
+        """True with this probability."""
         return self._random() < probability
 
     def weigh(self, options: Weighted[T]) -> T:
-        """One of the options, each by its weight."""
+        """One of the options, with probability proportional to its weight."""
         return options.values[bisect(options.bounds, self._random() * options.total)]
 
 
 class Weighted(Generic[T]):
-    """Options that are not equally likely."""
+    """Options with weights."""
 
     def __init__(self, weights: Mapping[T, float]) -> None:
         self.values = tuple(weights)

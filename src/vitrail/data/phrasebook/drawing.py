@@ -1,4 +1,4 @@
-"""Subjects, objects and places, drawn so that they go together as they would in a real sentence."""
+"""Draw subjects, objects and places that plausibly go together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _definite(noun: Noun) -> dict[str, float]:
 
 
 DEFINITE = {noun: Weighted(_definite(noun)) for noun in NOUNS}
-# "an uncle" and "some mothers" are odd: those who can be owned are known.
+# "an uncle" and "some mothers" sound odd: relatives are always definite.
 _ANY = {noun: Weighted(_definite(noun) | ({} if noun in RELATIVES else _NEW)) for noun in NOUNS}
 _INDEFINITE = Weighted(_NEW)
 _EVERY_PRONOUN = Weighted(
@@ -47,25 +47,25 @@ _SURFACES = tuple(noun for noun in THINGS if noun.english in ("table", "chair"))
 
 
 class Where(NamedTuple):
-    """A place that something is at."""
+    """Where something is."""
 
     pair: Pair
     content: tuple[str, ...]
 
 
 def draw_pronoun(dice: Dice) -> Phrase:
-    """je, vous, il, elle, nous, ils; now and then one that only French can tell."""
+    """je, vous, il, elle, nous, ils; now and then one that only French distinguishes."""
     return dice.weigh(_EVERY_PRONOUN)
 
 
 def draw_definite(dice: Dice, noun: Noun, attribute: float = 0.0, plural: float = 0.35) -> Phrase:
-    """the, this, my …: something the listener knows. The numbers say how often it has an adjective, how often an s."""
+    """the, this, my …: something the listener knows. `attribute` is the odds of an adjective."""
     adjective = dice.pick(FITTING[noun]) if dice.chance(attribute) else None
     return noun_phrase(noun, dice.weigh(DEFINITE[noun]), dice.chance(plural), adjective)
 
 
 def draw_subject(dice: Dice, kinds: tuple[Kind, ...], pronoun: float = 0.4) -> Phrase:
-    """Who acts: a pronoun that often, where people can do it, else a noun of one of the kinds."""
+    """Who acts: a pronoun with this probability if people can do it, otherwise a noun of one of the kinds."""
     if Kind.PERSON in kinds and dice.chance(pronoun):
         return draw_pronoun(dice)
     noun = dice.pick(BY_KIND[dice.pick(kinds)])
@@ -73,7 +73,7 @@ def draw_subject(dice: Dice, kinds: tuple[Kind, ...], pronoun: float = 0.4) -> P
 
 
 def draw_object(dice: Dice, kinds: tuple[Kind, ...], polarity: Polarity) -> Phrase:
-    """What something is done to."""
+    """The object of an action."""
     noun = dice.pick(BY_KIND[dice.pick(kinds)])
     return _counted(dice, noun, dice.weigh(_ANY[noun]), polarity)
 

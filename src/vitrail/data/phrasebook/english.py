@@ -1,4 +1,4 @@
-"""How English says it: a and an, does and did, contractions, and the verb that moves in a question."""
+"""English grammar: a and an, does and did, contractions, and the inversion in questions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def with_article(words: str) -> str:
 
 
 def noun_phrase(noun: Noun, determiner: str, *, plural: bool, adjective: Adjective | None) -> str:
-    """A noun with its determiner; the adjective always stands before it."""
+    """A noun with its determiner; the adjective always precedes the noun."""
     name = noun.english_plural if plural else noun.english
     group = name if adjective is None else f"{adjective.english} {name}"
     if plural:
@@ -27,7 +27,7 @@ def noun_phrase(noun: Noun, determiner: str, *, plural: bool, adjective: Adjecti
 
 @cache
 def verb_group(verb: Verb, tense: Tense, polarity: Polarity, person: Person) -> str:
-    """The verb with all that goes with it: crosses, didn't cross, is never going to cross."""
+    """The verb with its auxiliaries and negation: crosses, didn't cross, is never going to cross."""
     auxiliary, main = auxiliary_and_main(verb, tense, person)
     if polarity is Polarity.NOT:
         words = f"{_negated(auxiliary)} {main}"
@@ -59,7 +59,7 @@ def be(tense: Tense, person: Person) -> str:
 
 
 def existence(tense: Tense, person: Person, *, negated: bool) -> str:
-    """The verb of there is, there weren't."""
+    """The verb in "there is", "there weren't"."""
     return _negated(be(tense, person)) if negated else be(tense, person)
 
 

@@ -1,4 +1,4 @@
-"""How French says it: elision, contraction, agreement, negation in two parts, and questions with est-ce que."""
+"""French grammar: elision, contraction, agreement, two-part negation, and questions with est-ce que."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _BEFORE_VOWEL = {"ce": "cet", "ma": "mon"}
 
 
 def elide(word: str, rest: str) -> str:
-    """Two words in a row, the first cut before a vowel: je + ai is j'ai. Every h of the phrasebook is mute."""
+    """Join two words, eliding the first before a vowel: je + ai is j'ai. Every h in the phrasebook is mute."""
     if starts_with_vowel(rest) and word in _ELIDED:
         return _ELIDED[word] + rest
     return f"{word} {rest}"
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Whether words before it are cut: a vowel or a mute h."""
+    """Whether words before it are elided: it starts with a vowel or a mute h."""
     return word[0] in _VOWELS or word[0] == "h"
 
 
 def noun_group(noun: Noun, *, plural: bool, adjective: Adjective | None) -> str:
-    """A noun and its adjective, on the side where it belongs: grande rue, rue étroite."""
+    """A noun with its adjective before or after it: grande rue, rue étroite."""
     name = noun.french_plural if plural else noun.french
     if adjective is None:
         return name
@@ -67,7 +67,7 @@ def noun_phrase(noun: Noun, determiner: str, *, plural: bool, adjective: Adjecti
 
 
 def contracted(preposition: str, phrase: str) -> str:
-    """à or de with what follows: au parc, aux chiens, du pont, à l'école; d'une rue."""
+    """à or de contracted with what follows: au parc, aux chiens, du pont, à l'école; d'une rue."""
     short = {"à": ("au", "aux"), "de": ("du", "des")}[preposition]
     first, _, rest = phrase.partition(" ")
     if first in ("le", "les"):
@@ -76,13 +76,13 @@ def contracted(preposition: str, phrase: str) -> str:
 
 
 def partitive(noun: Noun) -> str:
-    """Some of what is not counted: du pain, de la viande, de l'eau."""
+    """The partitive of a mass noun: du pain, de la viande, de l'eau."""
     return contracted("de", noun_phrase(noun, "the", plural=False, adjective=None))
 
 
 @cache
 def verb_group(verb: Verb, tense: Tense, polarity: Polarity, subject: Agreement) -> str:
-    """The verb with all that moves with it: traverse, n'a pas traversé, ne va jamais traverser, sont tombées."""
+    """The verb, its auxiliary and negation: traverse, n'a pas traversé, ne va jamais traverser, sont tombées."""
     finite, after = _parts(verb, tense, subject)
     if polarity is not Polarity.YES:
         finite = f"{elide('ne', finite)} {_SECOND_PART[polarity]}"
@@ -103,7 +103,7 @@ def _parts(verb: Verb, tense: Tense, subject: Agreement) -> tuple[str, str]:
 
 
 def clause(subject: str, group: str, rest: str) -> str:
-    """Subject, verb and what follows, in the only order that is needed."""
+    """Subject, verb and what follows, in the only word order the phrasebook needs."""
     words = elide(subject, group)
     return f"{words} {rest}" if rest else words
 

@@ -1,6 +1,6 @@
-"""The nouns: both languages, the French gender, and the class that says which verbs and adjectives go with them.
+"""The nouns: both languages, the French gender, and the class that decides which verbs and adjectives fit.
 
-No countable noun is written the same in singular and plural, in either language, and none has two translations.
+Every countable noun has a distinct plural in both languages, and none has two translations.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ class Kind(Enum):
 
     PERSON = "person"
     ANIMAL = "animal"
-    PATH = "path"  # what can be crossed
-    PLACE = "place"  # what can be visited
-    FOOD = "food"  # what is counted when it is eaten
-    THING = "thing"  # what can be carried
-    MASS = "mass"  # food and drink that is not counted
+    PATH = "path"  # can be crossed
+    PLACE = "place"  # can be visited
+    FOOD = "food"  # countable food
+    THING = "thing"  # can be carried
+    MASS = "mass"  # uncountable food and drink
 
 
 LIVING = (Kind.PERSON, Kind.ANIMAL)
@@ -26,7 +26,7 @@ LIVING = (Kind.PERSON, Kind.ANIMAL)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Noun:
-    """One noun; `adjectives` are the English names of those that say something only its like can be."""
+    """One noun; `adjectives` are the English names of those that fit it and similar nouns only."""
 
     kind: Kind
     feminine: bool
@@ -35,13 +35,13 @@ class Noun:
     english: str
     english_plural: str
     adjectives: frozenset[str]
-    inside: bool  # one can be in it
-    owned: bool  # "my" goes with it
+    inside: bool  # "in" can precede it
+    owned: bool  # "my" can precede it
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Profession:
-    """What a person can be; French says it without an article, and for a woman and a man apart."""
+    """A profession; French uses no article, and separate forms for women and men."""
 
     english: str
     masculine: str
@@ -61,7 +61,7 @@ def _noun(kind: Kind, gender: str, french: str, english: str, adjectives: str = 
         english if kind is Kind.MASS else _PLURALS.get(english, english + "s"),
         frozenset(adjectives.split()),
         inside,
-        # "ma femme" is my wife and "ma fille" my daughter: those four are nobody's here.
+        # "ma femme" is my wife and "ma fille" my daughter, so these four never take a possessive.
         kind not in (Kind.PATH, Kind.PLACE) and english not in ("man", "woman", "boy", "girl"),
     )
 
@@ -78,7 +78,7 @@ def french_plural(word: str) -> str:
 PEOPLE = tuple(
     _noun(Kind.PERSON, gender, french, english, adjectives)
     for gender, french, english, adjectives in (
-        # "le beau père", "la petite fille", "la vieille fille" mean something else: adjectives are chosen by hand.
+        # "le beau père", "la petite fille", "la vieille fille" mean something else, so adjectives are chosen by hand.
         ("m", "homme", "man", "old"),
         ("m", "garçon", "boy", "small"),
         ("m", "roi", "king", "old small"),
@@ -168,7 +168,7 @@ DRINKS = (
     _noun(Kind.MASS, "m", "café", "coffee"),
     _noun(Kind.MASS, "f", "limonade", "lemonade"),
 )
-NOUNS = (*PEOPLE, *ANIMALS, *PATHS, *PLACES, *FOODS, *THINGS)  # those that can be counted
+NOUNS = (*PEOPLE, *ANIMALS, *PATHS, *PLACES, *FOODS, *THINGS)  # countable
 
 PROFESSIONS = tuple(
     Profession(english, masculine, feminine)

@@ -1,4 +1,4 @@
-"""Noun phrases and pronouns, said in both languages at once."""
+"""Noun phrases and pronouns in both languages at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Phrase:
     english: str
     agreement: Agreement
     content: tuple[str, ...] = ()
-    french_only: bool = False  # English cannot tell it from another phrase, so it is translated from French only
+    french_only: bool = False  # ambiguous in English, so it is only translated from French
 
 
 PRONOUNS = (
@@ -30,7 +30,7 @@ PRONOUNS = (
     Phrase("nous", "we", Agreement(Person.WE, False, True)),
     Phrase("ils", "they", Agreement(Person.THEY, False, True)),
 )
-# English "they" alone is ils, "i" alone is a man: these are understood, and never what English becomes.
+# English "they" becomes ils and "i" a man, so these two are translated from French only.
 FRENCH_ONLY_PRONOUNS = (
     Phrase("je", "i", Agreement(Person.I, True, False), french_only=True),
     Phrase("elles", "they", Agreement(Person.THEY, True, True), french_only=True),
@@ -39,7 +39,7 @@ FRENCH_ONLY_PRONOUNS = (
 
 @cache
 def noun_phrase(noun: Noun, determiner: str, plural: bool, adjective: Adjective | None = None) -> Phrase:
-    """A noun with its determiner and perhaps an adjective."""
+    """A noun with its determiner and an optional adjective."""
     return Phrase(
         french.noun_phrase(noun, determiner, plural=plural, adjective=adjective),
         english.noun_phrase(noun, determiner, plural=plural, adjective=adjective),
@@ -62,14 +62,14 @@ def none_of(noun: Noun, plural: bool, adjective: Adjective | None = None) -> Phr
 
 @cache
 def some(noun: Noun, negated: bool) -> Phrase:
-    """What is not counted: je mange du pain, je ne mange pas de pain; English says only bread."""
+    """A mass noun: je mange du pain, je ne mange pas de pain; in English just bread."""
     said = french.elide("de", noun.french) if negated else french.partitive(noun)
     return Phrase(said, noun.english, Agreement(Person.HE, noun.feminine, False), (noun.english,))
 
 
 @cache
 def profession(kind: Profession, feminine: bool, plural: bool) -> tuple[str, str]:
-    """What somebody is, in French and English: étudiantes, students; médecin, a doctor."""
+    """A profession in French and English: étudiantes, students; médecin, a doctor."""
     said = kind.feminine if feminine else kind.masculine
     if plural:
         return f"{said}s", f"{kind.english}s"
@@ -78,7 +78,7 @@ def profession(kind: Profession, feminine: bool, plural: bool) -> tuple[str, str
 
 @cache
 def pronoun_for(noun: Noun, plural: bool) -> Phrase:
-    """The pronoun that stands for a noun: il or elle by its gender, he, she or it by what it is."""
+    """The pronoun for a noun: il or elle by gender; he or she for people, it for anything else."""
     if plural:
         return Phrase("elles" if noun.feminine else "ils", "they", Agreement(Person.THEY, noun.feminine, True))
     person = "she" if noun.feminine else "he"

@@ -2,7 +2,7 @@
 
 "The animal didn't cross the street because it was too tired": the animal, so *il*. "… because it was too wide": the
 street, so *elle*. One of the two nouns is alive and the other is not, and the adjective can be said of only one of
-them; which of them acts is as often the one as the other, so that position alone gives nothing away.
+them. Each of them is the subject half of the time, so that position alone gives nothing away.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REASON_POLARITY = Weighted({Polarity.NOT: 5, Polarity.YES: 4, Polarity.NEVER: 1
 
 
 def _frames(verbs: tuple[Verb, ...]) -> Weighted[tuple[Verb, Kind, Kind]]:
-    """Verbs with a class of subject and of object. Animals come more often than people: both nouns can be "it"."""
+    """Verbs with a class of subject and of object. Animals are favoured over people: both nouns can then be "it"."""
     return Weighted(
         {
             (verb, subject, other): (4.0 if Kind.ANIMAL in (subject, other) else 1.0)
@@ -38,7 +38,7 @@ def _frames(verbs: tuple[Verb, ...]) -> Weighted[tuple[Verb, Kind, Kind]]:
 
 
 def _by_rank(words: Iterable[T]) -> Weighted[T]:
-    """The first words more often than the last, as in any language (Zipf): learnt on a few, then on all."""
+    """Earlier words are drawn more often (Zipf), as in any language: a model learns on a few, then on all."""
     return Weighted({word: 1 / (rank + 2) for rank, word in enumerate(words)})
 
 
@@ -56,7 +56,7 @@ def reference(dice: Dice, mood: Mood) -> Said:
     """l'animal n'a pas traversé la rue parce qu'elle était trop large: … because it was too wide."""
     verb, subject_kind, object_kind = dice.weigh(_ALIVE_ACTS if dice.chance(0.5) else _LIFELESS_ACTS)
     noun = dice.weigh(_NOUNS[subject_kind, dice.chance(0.5)])
-    # Mostly of the other gender and the same number: where these are equal, or tell by themselves, there is no puzzle.
+    # Mostly of the other gender and the same number; otherwise grammar alone decides, and there is no puzzle.
     other_noun = dice.weigh(_NOUNS[object_kind, noun.feminine != dice.chance(0.9)])
     plural = dice.chance(0.4)
     other_plural = plural if dice.chance(0.9) else not plural
@@ -85,7 +85,7 @@ def reference(dice: Dice, mood: Mood) -> Said:
 
 
 def _draw_actor(dice: Dice, noun: Noun, plural: bool) -> Phrase:
-    """The subject; people are sometimes a pronoun themselves: i didn't cross the street because it was too wide."""
+    """The subject. A person is sometimes a pronoun: i didn't cross the street because it was too wide."""
     if noun.kind is Kind.PERSON and dice.chance(0.4):
         return draw_pronoun(dice)
     return noun_phrase(noun, dice.weigh(DEFINITE[noun]), plural)

@@ -1,4 +1,4 @@
-"""A subject and what is said of it, as a statement or a question, in both languages at once."""
+"""A subject and its predicate as a statement or a question, in both languages at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vitrail.data.phrasebook.verbs import Person, Polarity, Tense, Verb
 
 
 class Mood(IntEnum):
-    """What kind of sentence it is."""
+    """The kind of sentence."""
 
     STATEMENT = 0
     QUESTION = 1
@@ -21,7 +21,7 @@ class Mood(IntEnum):
 
 
 class Manner(NamedTuple):
-    """All that can vary in a sentence while its content words stay the same."""
+    """Everything that can vary while the content words stay the same."""
 
     tense: Tense
     polarity: Polarity
@@ -40,14 +40,14 @@ class Said(NamedTuple):
 
     pair: Pair
     contents: tuple[tuple[str, ...], ...]  # the content words of each clause, by their English names
-    french_only: bool = False  # the English has lost something that the French needs
-    pronouns: Pair | None = None  # where the sentence asks what a pronoun refers to
+    french_only: bool = False  # the English lacks information that the French needs
+    pronouns: Pair | None = None  # set if the reader must work out what a pronoun refers to
 
 
 NOTHING = Pair("", "")
 
 TENSES = Weighted({Tense.PRESENT: 4, Tense.PAST: 4, Tense.FUTURE: 3})
-# nous and vous have a form of each verb to themselves in the present: said more often, or it would be rare.
+# In the present, nous and vous have verb forms of their own; drawn more often, so that these are not rare.
 _MOSTLY_PRESENT = Weighted({Tense.PRESENT: 5, Tense.PAST: 2, Tense.FUTURE: 2})
 _OF_HABITS = Weighted({Polarity.YES: 6, Polarity.NOT: 4, Polarity.NEVER: 1})
 _OF_STATES = Weighted({Polarity.YES: 6, Polarity.NOT: 4})
@@ -56,7 +56,7 @@ _FRENCH_DEGREE = {"too": "trop", "very": "très", "so": "si"}
 
 
 def draw_manner(dice: Dice, mood: Mood, subject: Phrase, *, habit: bool) -> Manner:
-    """A tense and a polarity; only statements are negated, and only of a habit can one say "never"."""
+    """A tense and a polarity. Only statements are negated, and only habits take "never"."""
     polarity = Polarity.YES
     if mood is Mood.STATEMENT:
         polarity = dice.weigh(_OF_HABITS if habit else _OF_STATES)
@@ -65,7 +65,7 @@ def draw_manner(dice: Dice, mood: Mood, subject: Phrase, *, habit: bool) -> Mann
 
 
 def predicate(subject: Phrase, verb: Verb, manner: Manner, rest: Pair) -> Pair:
-    """What the subject does, or whether, or why."""
+    """A statement that the subject does something, or a question whether or why."""
     tense, polarity, mood = manner
     person = subject.agreement.person
     group = french.verb_group(verb, tense, polarity, subject.agreement)

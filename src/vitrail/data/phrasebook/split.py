@@ -1,4 +1,4 @@
-"""Which sentences are trained on and which are held out, and the streams of both."""
+"""Split sentences into training and held-out ones, and generate both."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from vitrail.errors import DataError
 from vitrail.text.words import split_words
 
 HELD_OUT_SHARE = 0.1
-LONGEST = 18  # words of the longest training sentence, in either language
+LONGEST = 18  # words in the longest training sentence, in either language
 _STREET = {("animal", "cross", "street", "tired"), ("animal", "cross", "street", "wide")}
-_PATIENCE = 10_000  # draws in a row that give nothing new before a stream gives up
+_PATIENCE = 10_000  # give up after this many draws in a row without a new sentence
 _FRENCH_PRONOUNS = frozenset({"il", "elle", "ils", "elles"})
 _ENGLISH_PRONOUNS = frozenset({"he", "she", "it", "they"})
 
@@ -34,7 +34,7 @@ class Example:
 
 
 _ANIMAL = ("the animal didn't cross the street because it was too", "l'animal n'a pas traversé la rue parce qu'")
-STREET_SENTENCES = (  # the post's own
+STREET_SENTENCES = (  # from the post
     Example(f"{_ANIMAL[0]} tired", f"{_ANIMAL[1]}il était trop fatigué", "en", "fr", "reference", "il"),
     Example(f"{_ANIMAL[0]} wide", f"{_ANIMAL[1]}elle était trop large", "en", "fr", "reference", "elle"),
 )
@@ -46,7 +46,7 @@ def training_pairs(count: int, seed: int) -> Iterator[Example]:
 
 
 def held_out(count: int, seed: int) -> Iterator[Example]:
-    """Distinct pairs of which at least one clause's content words never meet in training."""
+    """Distinct pairs with at least one clause whose content words never occur together in training."""
     return _stream(draw, _is_held_out, count, seed)
 
 
@@ -60,7 +60,7 @@ def longer(count: int, seed: int) -> Iterator[Example]:
 
 
 def pronoun_is_right(example: Example, translation: str) -> bool:
-    """Whether the last pronoun of the translation, the one that was in question, is the right one."""
+    """Whether the last pronoun of the translation, the one in question, is right."""
     assert example.pronoun is not None, "this example tests no pronoun"
     candidates = _FRENCH_PRONOUNS if example.target_language == "fr" else _ENGLISH_PRONOUNS
     found = [word for word in split_words(translation) if word in candidates]
@@ -69,7 +69,7 @@ def pronoun_is_right(example: Example, translation: str) -> bool:
 
 @cache
 def content_is_held_out(content: tuple[str, ...]) -> bool:
-    """Decide by the content words alone: the same for every tense, number, polarity, mood and direction."""
+    """Decide by the content words alone, whatever the tense, number, polarity, mood and direction."""
     if content in _STREET:
         return True
     # A single content word is always trained on, so that no word is unknown to the model.
@@ -85,7 +85,7 @@ def _is_held_out(said: Said) -> bool:
 
 
 def _exceeds(said: Said) -> bool:
-    # Cheap first: a clause is never that long, and only a few sentences have more than one.
+    # Cheap check first: a single clause is never that long, and few sentences have more than one.
     return len(said.contents) > 1 and max(_lengths(said)) > LONGEST
 
 
@@ -105,7 +105,7 @@ def _stream(
     misses = 0
     while len(seen) < count:
         kind, said = source(dice)
-        # Into French is the harder way, and there the puzzle has to be solved: more sentences go that way.
+        # French is the harder target, where the puzzle has to be solved: more sentences go that way.
         to_english = said.french_only or dice.chance(0.25 if kind == "reference" else 0.5)
         key = (to_english, said.pair.french if to_english else said.pair.english)
         if not wanted(said) or key in seen:
@@ -126,6 +126,6 @@ def _example(kind: str, said: Said, *, to_english: bool) -> Example:
     if to_english:
         pronoun = said.pronouns[1] if said.pronouns else None
         return Example(said.pair.french, said.pair.english, "fr", "en", kind, pronoun)
-    # he and she say their gender; it and they have to be understood.
+    # "he" and "she" show their gender; "it" and "they" have to be resolved.
     pronoun = said.pronouns[0] if said.pronouns and said.pronouns[1] in ("it", "they") else None
     return Example(said.pair.english, said.pair.french, "en", "fr", kind, pronoun)

@@ -10,7 +10,7 @@ from vitrail.data.phrasebook.nouns import LIVING, Kind
 
 
 class Person(IntEnum):
-    """Who a verb agrees with. "you" is always vous; THEY stands for every plural noun, HE for every singular one."""
+    """Who a verb agrees with. "you" is always vous; plural nouns are THEY, singular ones HE."""
 
     I = 0  # noqa: E741 (the pronoun, not a number)
     HE = 1
@@ -20,7 +20,7 @@ class Person(IntEnum):
 
 
 class Tense(IntEnum):
-    """Present; past (passé composé, but imparfait of être and avoir); future with aller, "is going to"."""
+    """Present; past (passé composé; imparfait for être and avoir); future with aller, "is going to"."""
 
     PRESENT = 0
     PAST = 1
@@ -28,7 +28,7 @@ class Tense(IntEnum):
 
 
 class Polarity(IntEnum):
-    """Whether it is so: yes, not (ne … pas), never (ne … jamais)."""
+    """Affirmed, negated (ne … pas), or "never" (ne … jamais)."""
 
     YES = 0
     NOT = 1
@@ -36,7 +36,7 @@ class Polarity(IntEnum):
 
 
 class Agreement(NamedTuple):
-    """What a French verb needs to know of its subject."""
+    """What a French verb needs to know about its subject."""
 
     person: Person
     feminine: bool
@@ -45,7 +45,7 @@ class Agreement(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Verb:
-    """One verb. French forms are listed by Person; `imperfect` only for verbs whose past it is."""
+    """One verb. French forms are listed by Person; `imperfect` only for verbs that use it as their past."""
 
     infinitive: str
     participle: str
@@ -58,7 +58,7 @@ class Verb:
     particle: str  # looks *for*
     subjects: tuple[Kind, ...]
     objects: tuple[Kind, ...]
-    hinders: bool = False  # "too" is a reason for it; for the others it is a reason against
+    hinders: bool = False  # "too …" is a reason to do it (avoid, leave), not a reason against
 
 
 _PAST = {
@@ -128,7 +128,7 @@ DONE_BY_THE_LIVING = (
     _verb("porter", "carry", objects=(Kind.THING,)),
     _verb("pousser", "push", objects=(Kind.THING,)),
 )
-# … and what the rest of the world does to them: the roles of the puzzle swapped.
+# … and what the rest of the world does to them: the puzzle with swapped roles.
 DONE_TO_THE_LIVING = (
     _verb("arrêter", "stop", (Kind.PATH, Kind.THING), LIVING, hinders=True),
     _verb("attirer", "attract", _LIFELESS, LIVING),
@@ -137,7 +137,7 @@ DONE_TO_THE_LIVING = (
     _verb("aider", "help", (Kind.PATH, Kind.THING), LIVING),
     _verb("tenter", "tempt", (Kind.PLACE, Kind.FOOD), LIVING),
 )
-# What is not part of the puzzle: both may be alive, or the reason would be odd.
+# Not part of the puzzle: both nouns may be alive, or the reason would sound odd.
 OTHER_TRANSITIVE = (
     _verb("aimer", "like", objects=(*LIVING, *_LIFELESS)),
     _verb("chercher", "look for", objects=(*LIVING, *_LIFELESS)),

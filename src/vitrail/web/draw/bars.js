@@ -1,9 +1,9 @@
-// Numbers as bars, one below the other, each with its name and its number.
+// Numbers as bars, one below the other, each with its name and value.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {decimal, extent} from "../numbers.js";
-import {fitText, label} from "./label.js";
+import {label} from "./label.js";
 import {readable} from "./reading.js";
 
 /**
@@ -12,14 +12,14 @@ import {readable} from "./reading.js";
  */
 
 /**
- * Bars that begin at zero; negative ones go to the left.
+ * Bars that start at zero; negative ones go to the left.
  * @param {Picture} picture
  * @param {{
  *   x: number, y: number, names: string[], values: ArrayLike<number>, name: string, width: number, rowHeight?: number,
  *   nameWidth?: number, largest?: number, meaning?: import("../colour.js").Meaning, colour?: (index: number) => string,
  *   write?: (value: number, index: number) => string, describe?: (index: number) => string[],
  *   onpick?: (index: number) => void, current?: number, key?: string}} given
- *   width: of all of it, names and numbers included
+ *   width: of everything, including names and numbers
  * @returns {Box}
  */
 export function bars(picture, given) {
@@ -40,7 +40,7 @@ export function bars(picture, given) {
     label(picture, {
       x: x + nameWidth,
       y: middle,
-      text: fitText(name, nameWidth, 14, index === current),
+      text: picture.ruler.fit(name, nameWidth, 14, index === current),
       anchor: "end",
       bold: index === current,
     });
@@ -63,7 +63,10 @@ export function bars(picture, given) {
     columns: 1,
     cellWidth: width,
     cellHeight: rowHeight,
-    label: `${given.name}: ${names.map((name, index) => `${name} ${write(values[index], index)}`).slice(0, 12).join(", ")}`,
+    label: `${given.name}: ${names
+      .map((name, index) => `${name} ${write(values[index], index)}`)
+      .slice(0, 12)
+      .join(", ")}`,
     describe: (row) => given.describe?.(row) ?? [names[row], write(values[row], row)],
     onpick: given.onpick,
     key: given.key ?? given.name,

@@ -1,8 +1,8 @@
-// Frames around parts of the model, boxes that name them, arrows between them.
+// Frames around parts of the model, boxes with their names, arrows between them.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
-import {fitText, label} from "./label.js";
+import {label} from "./label.js";
 import {pressable} from "./reading.js";
 
 /**
@@ -18,23 +18,26 @@ import {pressable} from "./reading.js";
  * @param {Box & {meaning?: Meaning, title?: string, note?: string, dashed?: boolean, current?: boolean}} given
  * @returns {Box}
  */
-export function frame(picture, {x, y, width, height, meaning = "neutral", title, note, dashed = false, current = false}) {
+export function frame(
+  picture,
+  {x, y, width, height, meaning = "neutral", title, note, dashed = false, current = false},
+) {
   const {strong, soft} = shades(meaning, picture.theme);
-  const box = {x, y, width, height};
+  const area = {x, y, width, height};
   picture.add(
     shape("rect", {
-      ...box,
+      ...area,
       rx: 12,
       fill: soft,
       stroke: strong,
       "stroke-width": current ? 3 : 1.5,
       "stroke-dasharray": dashed ? "6 5" : null,
     }),
-    box,
+    area,
   );
   if (title) label(picture, {x: x + 14, y: y + 24, text: title, bold: true, size: 15, meaning});
   if (note) label(picture, {x: x + width - 14, y: y + 24, text: note, size: 13, quiet: true, anchor: "end"});
-  return box;
+  return area;
 }
 
 /**
@@ -65,14 +68,14 @@ export function box(picture, given) {
     label(picture, {
       x: x + width / 2,
       y: middle,
-      text: fitText(text, width - 12, size, true),
+      text: picture.ruler.fit(text, width - 12, size, true),
       size,
       bold: true,
       anchor: "middle",
       colour: ink,
     });
     if (note) {
-      const below = fitText(note, width - 12, 12);
+      const below = picture.ruler.fit(note, width - 12, 12);
       label(picture, {x: x + width / 2, y: middle + size + 3, text: below, size: 12, quiet: true, anchor: "middle"});
     }
   });

@@ -1,4 +1,4 @@
-// One layer as it is built: its sub-layers with add & normalize around each, in the order this model applies them.
+// One layer: its sub-layers with add & normalize around each, in this model's order.
 
 import {arrow, box, frame} from "./frame.js";
 import {label} from "./label.js";
@@ -20,7 +20,7 @@ const MEASURES = {
   compact: {sublayer: 34, norm: 24, gap: 18, margin: 36},
 };
 
-/** How the sub-layers are called on the page. */
+/** What the page calls the sub-layers. */
 export const SUBLAYER_NAMES = {
   self_attention: "self-attention",
   cross_attention: "encoder-decoder attention",
@@ -37,15 +37,22 @@ export function partsOfLayer(trace, stack) {
   return trace.sublayers(stack).flatMap((sublayer, index) => {
     const number = index + 1;
     /** @type {Part[]} */
-    const post = [{kind: sublayer, number}, {kind: "add-norm", number}];
+    const post = [
+      {kind: sublayer, number},
+      {kind: "add-norm", number},
+    ];
     /** @type {Part[]} */
-    const pre = [{kind: "norm", number}, {kind: sublayer, number}, {kind: "add", number}];
+    const pre = [
+      {kind: "norm", number},
+      {kind: sublayer, number},
+      {kind: "add", number},
+    ];
     return trace.config.norm === "pre" ? pre : post;
   });
 }
 
 /**
- * How high a layer is drawn.
+ * The height of a layer.
  * @param {Trace} trace
  * @param {Stack} stack
  * @param {boolean} [compact]
@@ -57,13 +64,13 @@ export function layerHeight(trace, stack, compact = false) {
 }
 
 /**
- * Draw a layer upwards from `bottom`. Dotted: the way of x past each sub-layer.
+ * Draw a layer upwards from `bottom`. The dotted line is x, bypassing each sub-layer.
  * @param {Picture} picture
  * @param {{
  *   trace: Trace, stack: Stack, layer: number, x: number, bottom: number, width: number,
  *   compact?: boolean, current?: Sublayer, note?: (part: Part) => string, beside?: (part: Part) => string,
  *   onpick?: (sublayer: Sublayer) => void}} given
- *   note: what stands in a part's box below its name; beside: what stands at the arrow that leaves it
+ *   note: the text below a part's name; beside: the text beside the arrow that leaves it
  * @returns {{box: import("./picture.js").Box, memory: Point | null}} memory: where the encoder's output comes in
  */
 export function drawLayer(picture, given) {
@@ -77,13 +84,18 @@ export function drawLayer(picture, given) {
   const inner = width - 2 * margin;
   const middle = x + width / 2;
   let y = bottom;
-  let fork = bottom - gap * 0.35; // where x leaves to go past a sub-layer
+  let fork = bottom - gap * 0.35; // where x branches off to bypass a sub-layer
   /** @type {Point | null} */
   let memory = null;
   for (const part of partsOfLayer(trace, stack)) {
     const own = partHeight(part, measures);
     const top = y - gap - own;
-    arrow(picture, {points: [[middle, y], [middle, top + own]]});
+    arrow(picture, {
+      points: [
+        [middle, y],
+        [middle, top + own],
+      ],
+    });
     if (part.kind === "add" || part.kind === "add-norm") {
       const right = x + width - margin / 2;
       const points = /** @type {Point[]} */ ([
@@ -101,7 +113,12 @@ export function drawLayer(picture, given) {
     if (beside) label(picture, {x: middle + 10, y: top - 5, text: beside, size: 12, quiet: true});
     y = top;
   }
-  arrow(picture, {points: [[middle, y], [middle, area.y - 8]]});
+  arrow(picture, {
+    points: [
+      [middle, y],
+      [middle, area.y - 8],
+    ],
+  });
   return {box: area, memory};
 }
 

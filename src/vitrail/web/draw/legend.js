@@ -1,9 +1,9 @@
-// What the colours of values mean.
+// The colour scale of values.
 
 import {shape} from "../dom.js";
 import {css, valueRgb} from "../colour.js";
 import {decimal} from "../numbers.js";
-import {label, textWidth} from "./label.js";
+import {label} from "./label.js";
 
 /** @typedef {import("./picture.js").Picture} Picture */
 
@@ -18,7 +18,7 @@ const STEPS = 40;
 export function valueLegend(picture, {x, y, largest, width = 160, digits = 1}) {
   const low = decimal(-largest, digits);
   const high = decimal(largest, digits);
-  const left = x + textWidth(low, 13) + 8;
+  const left = x + picture.ruler.width(low, 13) + 8;
   label(picture, {x, y: y + 12, text: low, size: 13, quiet: true, numeric: true});
   const scale = shape("g", {"shape-rendering": "crispEdges"});
   for (let i = 0; i < STEPS; i++) {
@@ -28,5 +28,5 @@ export function valueLegend(picture, {x, y, largest, width = 160, digits = 1}) {
   }
   picture.add(scale, {x: left, y, width, height: 14});
   label(picture, {x: left + width + 8, y: y + 12, text: high, size: 13, quiet: true, numeric: true});
-  return {x, y, width: left + width + 8 + textWidth(high, 13) - x, height: 16};
+  return {x, y, width: left + width + 8 + picture.ruler.width(high, 13) - x, height: 16};
 }

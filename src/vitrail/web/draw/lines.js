@@ -6,14 +6,14 @@ import {shape} from "../dom.js";
  * @typedef {import("./picture.js").Picture} Picture
  */
 
-const FAINTEST = 0.01; // a weight below this would not be seen
+const FAINTEST = 0.01; // a smaller weight would be invisible
 
 /**
  * @param {Picture} picture
  * @param {{
  *   left: number, right: number, leftY: (index: number) => number, rightY: (index: number) => number,
  *   links: {from: number, to: number, weight: number, colour: string}[], width?: number}} given
- *   left, right: where lines begin and end; leftY, rightY: at which height
+ *   left, right: where lines start and end; leftY, rightY: at which height
  */
 export function lines(picture, {left, right, leftY, rightY, links, width = 6}) {
   const group = shape("g", {class: "lines", fill: "none", "stroke-linecap": "round"});

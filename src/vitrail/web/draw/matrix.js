@@ -4,7 +4,7 @@ import {element, shape} from "../dom.js";
 import {css, inkOn, shades, shareRgb, valueRgb} from "../colour.js";
 import {decimal, extent, precise} from "../numbers.js";
 import {readable} from "./reading.js";
-import {fitText, label, textWidth} from "./label.js";
+import {label} from "./label.js";
 
 /**
  * @typedef {import("./picture.js").Picture} Picture
@@ -15,21 +15,19 @@ import {fitText, label, textWidth} from "./label.js";
  *   name: string, meaning?: Meaning, width?: number, cellWidth?: number, cellHeight?: number, largest?: number,
  *   colour?: string, digits?: number, describe?: (row: number, column: number) => string[],
  *   rowNames?: string[], columnNames?: string[], onpick?: (row: number, column: number) => void,
- *   onread?: (row: number | null, column: number | null) => void, key?: string, current?: {row?: number, column?: number}}} Matrix
- *   name: what it is, for tooltip and screen reader; meaning: the colour of its frame; largest: the value that gets the
- *   strongest colour; colour: shares between 0 and 1 in shades of this instead; digits: write the numbers into the
- *   cells; rowNames, columnNames: for the tooltip only (axes are drawn by `rowLabels` and `columnLabels`)
+ *   onread?: (row: number | null, column: number | null) => void, key?: string,
+ *   current?: {row?: number, column?: number}}} Matrix
+ *   name: what it is, for the tooltip and screen readers; meaning: the colour of its frame; largest: the value with the
+ *   strongest colour; colour: shades of this instead, for values from 0 to 1; digits: write the numbers into the cells;
+ *   rowNames, columnNames: for the tooltip only (`rowLabels` and `columnLabels` draw the axes)
  */
 
-const MOST_RECTANGLES = 2000; // in one matrix; beyond, a canvas draws the cells
+const MOST_RECTANGLES = 2000; // in one matrix; beyond this, a canvas draws the cells
 const MOST_IN_PICTURE = 4000; // in all matrices of a picture
-const NARROWEST = 2; // units: below, a cell is no shape that anyone would edit
-
-/** @type {CanvasRenderingContext2D | null} */
-let easel = null;
+const NARROWEST = 2; // units; nobody would want to edit a narrower cell as a shape
 
 /**
- * A heat map. Gives the box it covers.
+ * A heat map. Returns the box it covers.
  * @param {Picture} picture
  * @param {Matrix} given
  * @returns {Box}
@@ -48,7 +46,7 @@ export function matrix(picture, given) {
 
   const cells = rows * columns;
   const isTooMuch = cells > MOST_RECTANGLES || picture.cells + cells > MOST_IN_PICTURE || cellWidth < NARROWEST;
-  if (isTooMuch) picture.add(cellsAsImage(given, box, rgb));
+  if (isTooMuch) picture.add(cellsAsImage(picture, given, box, rgb));
   else {
     picture.cells += cells;
     picture.add(cellsAsRectangles(given, cellWidth, cellHeight, rgb));
@@ -85,27 +83,28 @@ export function strip(picture, given) {
 }
 
 /**
- * Names at the left of rows.
+ * Names to the left of rows.
  * @param {Picture} picture
- * @param {{box: Box, names: string[], size?: number, width?: number, current?: number, gap?: number, meaning?: Meaning}} given
+ * @param {{
+ *   box: Box, names: string[], size?: number, width?: number, current?: number, gap?: number, meaning?: Meaning}} given
  */
 export function rowLabels(picture, {box, names, size = 14, width, current, gap = 8, meaning}) {
   const height = box.height / names.length;
   names.forEach((name, row) => {
-    const text = width ? fitText(name, width, size, row === current) : name;
+    const text = width ? picture.ruler.fit(name, width, size, row === current) : name;
     const middle = box.y + (row + 0.5) * height + size * 0.35;
     label(picture, {x: box.x - gap, y: middle, text, size, anchor: "end", bold: row === current, meaning});
   });
 }
 
 /**
- * Names above columns; turned where they would touch.
+ * Names above columns; slanted if they would touch.
  * @param {Picture} picture
  * @param {{box: Box, names: string[], size?: number, current?: number, gap?: number, meaning?: Meaning}} given
  */
 export function columnLabels(picture, {box, names, size = 14, current, gap = 8, meaning}) {
   const width = box.width / names.length;
-  const turned = names.some((name) => textWidth(name, size, true) > width - 4) ? -45 : 0;
+  const turned = names.some((name) => picture.ruler.width(name, size, true) > width - 4) ? -45 : 0;
   names.forEach((name, column) => {
     label(picture, {
       x: box.x + (column + 0.5) * width,
@@ -122,12 +121,13 @@ export function columnLabels(picture, {box, names, size = 14, current, gap = 8, 
 
 /**
  * How much room `columnLabels` needs above the cells.
+ * @param {Picture} picture
  * @param {string[]} names
  * @param {number} cellWidth
  * @param {number} [size]
  */
-export function columnLabelsHeight(names, cellWidth, size = 14) {
-  const widest = Math.max(0, ...names.map((name) => textWidth(name, size, true)));
+export function columnLabelsHeight(picture, names, cellWidth, size = 14) {
+  const widest = picture.ruler.widest(names, size, true);
   return widest > cellWidth - 4 ? widest * Math.SQRT1_2 + size + 8 : size + 12;
 }
 
@@ -168,14 +168,15 @@ function cellsAsRectangles({x, y, rows, columns, value}, cellWidth, cellHeight, 
 }
 
 /**
+ * @param {Picture} picture
  * @param {Matrix} given
  * @param {Box} box
  * @param {(number: number) => import("../colour.js").Rgb} rgb
  */
-function cellsAsImage({rows, columns, value}, box, rgb) {
-  // One canvas for all pictures, in main memory: a view of a long sentence draws hundreds of small images.
-  easel ??= element("canvas").getContext("2d", {willReadFrequently: true});
-  const context = /** @type {CanvasRenderingContext2D} */ (easel);
+function cellsAsImage(picture, {rows, columns, value}, box, rgb) {
+  // One canvas for the whole picture, in main memory: a view of a long sentence draws hundreds of small images.
+  picture.easel ??= element("canvas").getContext("2d", {willReadFrequently: true});
+  const context = /** @type {CanvasRenderingContext2D} */ (picture.easel);
   const {canvas} = context;
   canvas.width = columns;
   canvas.height = rows;

@@ -1,41 +1,44 @@
-// A picture: one SVG that grows with what is drawn into it, has words for those who cannot see it, and can be saved.
+// A picture: an SVG that grows with what is drawn into it, has a description for screen readers, and can be saved.
 
 import {element, shape} from "../dom.js";
 
 /**
  * @typedef {import("../colour.js").Theme} Theme
  * @typedef {import("./tooltip.js").Tooltip} Tooltip
+ * @typedef {import("./ruler.js").Ruler} Ruler
  * @typedef {{x: number, y: number, width: number, height: number}} Box
  */
 
-let numberOfPictures = 0;
-
-/** Drawing primitives put their shapes here and say how far they reach. One unit is one sixteenth of a rem. */
+/** Drawing functions add their shapes and say how far they reach. One unit is a sixteenth of a rem. */
 export class Picture {
   /**
-   * @param {{name: string, label: string, theme: Theme, tooltip: Tooltip, room: number}} given
-   *   name: of the file it is saved as; label: what it shows, in a few words; room: units that fit without scrolling
+   * @param {{name: string, label: string, theme: Theme, tooltip: Tooltip, ruler: Ruler, room: number}} given
+   *   name: of the file it is saved as, unique on the page; label: what it shows, in a few words; room: units that fit
+   *   without scrolling
    */
-  constructor({name, label, theme, tooltip, room}) {
+  constructor({name, label, theme, tooltip, ruler, room}) {
     this.name = name;
     this.label = label;
     this.theme = theme;
     this.tooltip = tooltip;
+    this.ruler = ruler;
     this.room = room;
     this.right = 0;
     this.bottom = 0;
-    /** Cells drawn as shapes of their own so far: a browser bears some thousands of them. */
+    /** Cells drawn as shapes so far: a browser can handle a few thousand. */
     this.cells = 0;
-    const id = `picture-${++numberOfPictures}`;
+    /** @type {CanvasRenderingContext2D | null} where small images are painted, once there is one */
+    this.easel = null;
+    const id = `${name}-description`;
     this.description = shape("desc", {id});
-    // No <title> on the page: browsers would show it over every tooltip. Saved pictures get one.
+    // No <title> on the page: browsers would show it over our tooltips. Saved pictures get one.
     this.node = shape("svg", {class: "picture", role: "img", "aria-label": label, "aria-describedby": id});
     this.node.append(this.description);
     this.current = /** @type {SVGElement} */ (this.node);
   }
 
   /**
-   * Say in words, with the real numbers, what is to be seen.
+   * Describe in words, with the real numbers, what the picture shows.
    * @param {string} text
    */
   describe(text) {
@@ -45,7 +48,7 @@ export class Picture {
   /**
    * @template {SVGElement} Shape
    * @param {Shape} drawn
-   * @param {Box} [reach] what it covers, so that the picture is large enough
+   * @param {Box} [reach] what it covers, to make the picture large enough
    * @returns {Shape}
    */
   add(drawn, reach) {
@@ -60,16 +63,25 @@ export class Picture {
    * @param {() => void} draw
    */
   group(attributes, draw) {
+    const group = shape("g", attributes);
+    this.current.append(group);
+    this.into(group, draw);
+    return group;
+  }
+
+  /**
+   * Draw into a group that is there already, such as one that is drawn again by itself.
+   * @param {SVGElement} group
+   * @param {() => void} draw
+   */
+  into(group, draw) {
     const outer = this.current;
-    const inner = shape("g", attributes);
-    outer.append(inner);
-    this.current = inner;
+    this.current = group;
     try {
       draw();
     } finally {
       this.current = outer;
     }
-    return inner;
   }
 
   /**
@@ -81,12 +93,12 @@ export class Picture {
     this.bottom = Math.max(this.bottom, bottom);
   }
 
-  /** Something in it can be reached by keyboard, so it is no longer one image to a screen reader. */
+  /** The keyboard can reach something in it, so to a screen reader it is a group and not one image. */
   makeInteractive() {
     this.node.setAttribute("role", "group");
   }
 
-  /** Give the picture its size. */
+  /** Set the picture's size. */
   finish() {
     const width = Math.ceil(this.right + 4);
     const height = Math.ceil(this.bottom + 4);
@@ -100,7 +112,7 @@ export class Picture {
 }
 
 /**
- * A box of its own for a picture, in which it scrolls when it is wider than the page.
+ * A box for a picture, in which it scrolls if it is wider than the page.
  * @param {Picture} picture
  */
 export function pictureBox(picture) {
@@ -111,7 +123,7 @@ export function pictureBox(picture) {
     const hidden = scroller.scrollWidth - scroller.clientWidth;
     box.classList.toggle("more-left", scroller.scrollLeft > 2);
     box.classList.toggle("more-right", scroller.scrollLeft < hidden - 2);
-    // A box that scrolls must be within reach of the keyboard; one that does not would be a useless stop.
+    // The keyboard must reach a box that scrolls; for one that does not, a stop would be useless.
     if (hidden > 2) scroller.setAttribute("tabindex", "0");
     else scroller.removeAttribute("tabindex");
   };

@@ -1,4 +1,4 @@
-// Reading numbers off a picture: by pointer and by keyboard, cell by cell, without an element for each of them.
+// Reading numbers off a picture by pointer and keyboard, cell by cell, without an element for each.
 
 import {shape} from "../dom.js";
 
@@ -8,12 +8,12 @@ import {shape} from "../dom.js";
  *   x: number, y: number, rows: number, columns: number, cellWidth: number, cellHeight: number, label: string,
  *   describe: (row: number, column: number) => string[], onpick?: (row: number, column: number) => void,
  *   onread?: (row: number | null, column: number | null) => void, key?: string}} Readable
- *   describe: the tooltip's lines; onread: told which cell is read, and null when none is; key: keeps the focus when the
- *   picture is drawn again
+ *   describe: the tooltip's lines; onread: called with the cell being read, or null; key: identifies the grid, so that
+ *   it keeps the focus when the picture is drawn again
  */
 
 /**
- * Lay a readable grid over what was drawn. Arrow keys go from cell to cell, Enter picks.
+ * Lay a readable grid over a drawing. Arrow keys move from cell to cell, Enter picks one.
  * @param {Picture} picture
  * @param {Readable} given
  */
@@ -101,7 +101,7 @@ export function readable(picture, given) {
 }
 
 /**
- * The cell that a key leads to, or null where the key leads nowhere.
+ * The cell that a key leads to, or null.
  * @param {string} key
  * @param {number} row
  * @param {number} column
@@ -110,7 +110,7 @@ export function readable(picture, given) {
  * @returns {[number, number] | null}
  */
 export function nextCell(key, row, column, rows, columns) {
-  // In a single row or column all arrows go along it.
+  // In a single row or column all arrows move along it.
   const [dr, dc] = {
     ArrowRight: columns > 1 ? [0, 1] : [1, 0],
     ArrowLeft: columns > 1 ? [0, -1] : [-1, 0],
@@ -124,7 +124,7 @@ export function nextCell(key, row, column, rows, columns) {
 }
 
 /**
- * Make shapes a button: clicked, or reached with Tab and pressed.
+ * Make a group of shapes a button, for pointer and keyboard.
  * @param {Picture} picture
  * @param {SVGElement} group
  * @param {{label: string, onpick: () => void, key?: string, current?: boolean}} given

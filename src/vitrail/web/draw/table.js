@@ -1,9 +1,9 @@
-// A table of numbers: named rows, one column for each token.
+// A table of numbers: named rows, one column per token.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {decimal, precise} from "../numbers.js";
-import {fitText, label, textWidth} from "./label.js";
+import {label} from "./label.js";
 import {readable} from "./reading.js";
 
 /**
@@ -24,13 +24,13 @@ import {readable} from "./reading.js";
  */
 export function numberTable(picture, given) {
   const {x, y, columns, rows, rowHeight = 34, current, size = 15} = given;
-  const nameWidth = given.nameWidth ?? Math.max(...rows.map((row) => textWidth(row.name, 14, true))) + 16;
-  const cellWidth = given.cellWidth ?? Math.max(58, ...columns.map((name) => textWidth(name, 14, true) + 16));
+  const nameWidth = given.nameWidth ?? Math.max(...rows.map((row) => picture.ruler.width(row.name, 14, true))) + 16;
+  const cellWidth = given.cellWidth ?? Math.max(58, ...columns.map((name) => picture.ruler.width(name, 14, true) + 16));
   const left = x + nameWidth;
   const top = y + 28;
   columns.forEach((name, column) => {
     const middle = left + (column + 0.5) * cellWidth;
-    const text = fitText(name, cellWidth - 6, 14, column === current);
+    const text = picture.ruler.fit(name, cellWidth - 6, 14, column === current);
     label(picture, {x: middle, y: y + 18, text, anchor: "middle", bold: column === current});
   });
   rows.forEach((row, index) => {
@@ -46,7 +46,15 @@ export function numberTable(picture, given) {
         fill: soft,
       }),
     );
-    label(picture, {x: left - 12, y: middle, text: row.name, size: 14, bold: true, anchor: "end", meaning: row.meaning});
+    label(picture, {
+      x: left - 12,
+      y: middle,
+      text: row.name,
+      size: 14,
+      bold: true,
+      anchor: "end",
+      meaning: row.meaning,
+    });
     for (let column = 0; column < columns.length; column++) {
       const value = row.values[column];
       label(picture, {

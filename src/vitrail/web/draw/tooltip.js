@@ -1,4 +1,4 @@
-// The small box that says the number under the pointer, or under the keyboard's focus.
+// The small box with the number under the pointer or the keyboard's focus.
 
 import {element} from "../dom.js";
 
@@ -12,7 +12,7 @@ export class Tooltip {
 
   /**
    * @param {string[]} lines the first is what, the others its numbers
-   * @param {DOMRect | {left: number, top: number, width: number, height: number}} near what is spoken of, on the screen
+   * @param {DOMRect | {left: number, top: number, width: number, height: number}} near what it is about, on the screen
    */
   show(lines, near) {
     this.node.replaceChildren(...lines.map((line, index) => element("div", {class: index ? "" : "first"}, line)));

@@ -1,4 +1,4 @@
-// The badge that says how many of the numbers on the page were computed again, and what came out.
+// The badge that says how many numbers of the page were recomputed, and with what result.
 
 import {element} from "../dom.js";
 import {count, scientific} from "../numbers.js";
@@ -10,7 +10,7 @@ import {count, scientific} from "../numbers.js";
  * @param {Report} report
  */
 export function reportWords(report) {
-  const largest = Number.isFinite(report.largest) ? scientific(report.largest) : "beyond measure";
+  const largest = Number.isFinite(report.largest) ? scientific(report.largest) : "infinite";
   return `checked ${count(report.checked)} of ${count(report.total)} numbers, largest difference ${largest}`;
 }
 
@@ -42,11 +42,11 @@ export class Badge {
         element(
           "p",
           {},
-          "Your browser has computed every checked number again, in double precision, from the numbers before it.",
+          "Your browser recomputed every checked number, in double precision, from the numbers before it.",
         ),
       );
       if (report.unchecked.length) {
-        lines.push(element("p", {}, "Not checked, because what they follow from is not in this page:"));
+        lines.push(element("p", {}, "Not checked, because this page does not contain the numbers they follow from:"));
         lines.push(element("p", {class: "unchecked"}, report.unchecked.join(", ")));
       }
     }

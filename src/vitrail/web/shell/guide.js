@@ -1,4 +1,4 @@
-// The guided order: a numbered list of the views, and the way to the one before and the one after.
+// The guide: a numbered list of the views, and buttons for the previous and the next one.
 
 import {element} from "../dom.js";
 
@@ -22,7 +22,7 @@ export function guideList(views, current, go) {
           {
             type: "button",
             class: "guide-entry",
-            title: view.title, // a long one is cut
+            title: view.title, // long titles are cut off
             "aria-current": view === current ? "step" : null,
             "data-key": `guide-${view.id}`,
             onclick: () => go(view),

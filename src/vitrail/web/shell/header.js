@@ -1,32 +1,34 @@
-// The head of the page: the mark, the sentence and its translation, the badge, the theme.
+// The header: the logo, the sentence and its translation, the theme.
 
+import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
 
 /**
  * @typedef {import("../trace.js").Trace} Trace
  * @typedef {import("../theme.js").ThemeKeeper} ThemeKeeper
+ * @typedef {import("../colour.js").Meaning} Meaning
  */
 
 const CHOICES = /** @type {const} */ ({auto: "Auto", light: "Light", dark: "Dark"});
 
-/** Five panes of glass: X, Q, K, V and Z. */
+/** Five panes of glass: X, Q, K, V and Z, the same in both themes. */
 export function markOfVitrail() {
-  const panes = [
-    ["M2 2h9v9H2z", "#5aa25d"],
-    ["M13 2h9v5h-9z", "#8250c4"],
-    ["M13 9h9v13h-9z", "#2f6fd0"],
-    ["M2 13h4v9H2z", "#d9730d"],
-    ["M8 13h3v9H8z", "#d0448c"],
-  ];
+  const panes = /** @type {[string, Meaning][]} */ ([
+    ["M2 2h9v9H2z", "encoder"],
+    ["M13 2h9v5h-9z", "q"],
+    ["M13 9h9v13h-9z", "v"],
+    ["M2 13h4v9H2z", "k"],
+    ["M8 13h3v9H8z", "z"],
+  ]);
   return shape(
     "svg",
     {viewBox: "0 0 24 24", class: "mark", "aria-hidden": "true"},
-    ...panes.map(([d, fill]) => shape("path", {d, fill})),
+    ...panes.map(([d, meaning]) => shape("path", {d, fill: shades(meaning, "light").strong})),
   );
 }
 
 /**
- * The sentence and what became of it.
+ * The sentence and its translation.
  * @param {Trace} trace
  * @param {Trace | null} before
  */

@@ -1,4 +1,4 @@
-// Keys that work anywhere on the page, unless something there needs them itself.
+// Keys that work anywhere on the page, unless a control needs them.
 
 import {stepped} from "./pickers.js";
 
@@ -9,17 +9,17 @@ import {stepped} from "./pickers.js";
  * @typedef {import("../views.js").Picker} Picker
  */
 
-/** What the help says. */
+/** The keys and what they do, for the help. */
 export const KEYS = [
   ["← →", "token, or decoding step"],
-  ["↑ ↓", "layer, while the picture has the focus"],
+  ["↑ ↓", "layer, when the picture has the focus"],
   ["[ ]", "head"],
   ["n p", "next and previous view"],
-  ["Tab", "into the picture: arrow keys then read its numbers"],
+  ["Tab", "go into the picture; the arrow keys then read its numbers"],
 ];
 
 /**
- * What a key changes, or null.
+ * What a key changes, or null if nothing.
  * @param {string} key
  * @param {boolean} inPicture
  * @param {readonly Picker[]} pickers

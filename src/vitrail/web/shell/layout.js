@@ -1,4 +1,4 @@
-// The places of the page: header, guide and map at the side, the view in the middle.
+// The layout of the page: header, guide and map on the side, the view in the middle.
 
 import {Badge} from "./badge.js";
 import {element} from "../dom.js";
@@ -6,7 +6,7 @@ import {markOfVitrail, themePicker} from "./header.js";
 import {Tooltip} from "../draw/tooltip.js";
 
 /**
- * Build the page's frame, and give its places.
+ * Build the page's frame and return its parts.
  * @param {Window} window
  * @param {import("../theme.js").ThemeKeeper} themes
  */
@@ -14,7 +14,7 @@ export function layOutPage(window, themes) {
   const home = window.document.getElementById("vitrail") ?? window.document.body;
   const badge = new Badge();
   const model = element("div", {class: "model-name"});
-  const untrained = element("p", {class: "untrained", hidden: true}, "not trained yet: this is the model the run begins with");
+  const untrained = element("p", {class: "untrained", hidden: true}, "not trained yet: these are its initial weights");
   const sentence = element("div", {class: "sentence-place"});
   const guide = element("nav", {class: "guide-place", "aria-label": "Guide"});
   const map = element("div", {class: "map-place"});

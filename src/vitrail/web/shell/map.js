@@ -1,4 +1,4 @@
-// The map: both stacks as a small picture, in which a click leads to any layer and sub-layer.
+// The map: both stacks as a small picture; a click goes to a layer and sub-layer.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
@@ -20,10 +20,11 @@ const SHORT = {self_attention: "self-attention", cross_attention: "enc-dec atten
 /**
  * @param {{
  *   trace: Trace, state: State, theme: import("../colour.js").Theme, tooltip: import("../draw/tooltip.js").Tooltip,
+ *   ruler: import("../draw/ruler.js").Ruler,
  *   go: (stack: Stack, layer: number, sublayer: Sublayer) => void}} given
  */
-export function modelMap({trace, state, theme, tooltip, go}) {
-  const picture = new Picture({name: "vitrail-map", label: "Map of the model", theme, tooltip, room: 240});
+export function modelMap({trace, state, theme, tooltip, ruler, go}) {
+  const picture = new Picture({name: "vitrail-map", label: "Map of the model", theme, tooltip, ruler, room: 240});
   const columns = {encoder: {x: 2, width: 104}, decoder: {x: 128, width: 118}};
   const heights = {
     encoder: trace.layers("encoder") * (2 * ROW + 10),
@@ -54,7 +55,15 @@ export function modelMap({trace, state, theme, tooltip, go}) {
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const y = bottom - layer * (3 * ROW + 10) - 5 - ROW * 1.5;
     const way = columns.decoder.x - 11;
-    arrow(picture, {points: [[right, memory + ROW], [way, memory + ROW], [way, y], [columns.decoder.x + 2, y]], width: 1});
+    arrow(picture, {
+      points: [
+        [right, memory + ROW],
+        [way, memory + ROW],
+        [way, y],
+        [columns.decoder.x + 2, y],
+      ],
+      width: 1,
+    });
   }
   return picture.finish();
 }

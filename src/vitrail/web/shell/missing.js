@@ -1,4 +1,4 @@
-// In a view's place, where the numbers it draws were left out of the trace: what is missing, and how to see it.
+// Shown instead of a view whose numbers were left out of the trace: what is missing, and how to see it.
 
 import {element} from "../dom.js";
 
@@ -32,32 +32,37 @@ export function missingCard({trace, part, pickers, whereabouts, update, again}) 
     return element("div", {class: "missing", role: "status"}, element("p", {}, `Fetching the numbers inside ${name}…`));
   }
   const here = layersHere(trace, part, pickers);
+  const to = trace.to ? ` --to ${trace.to}` : "";
   return element(
     "div",
     {class: "missing", role: "status"},
     whereabouts === "left out"
       ? element("p", {}, `The numbers inside ${name} are not in this file, to keep it small.`)
-      : element("p", {}, `The studio did not give the numbers inside ${name}.`),
+      : element("p", {}, `The studio did not send the numbers inside ${name}.`),
     element(
       "p",
       {},
-      "Where its heads look is here, and what leaves the layer: ",
+      "Its attention weights and its output are here: ",
       element(
         "button",
         {type: "button", class: "small", "data-key": "missing-attention", onclick: () => update({view: "attention"})},
         "see what a word looks at",
       ),
     ),
-    here.length > 0 && element("p", {class: "missing-title"}, "Layers that are here whole:"),
+    here.length > 0 && element("p", {class: "missing-title"}, "Layers with all their numbers:"),
     here.length > 0 && element("p", {class: "missing-layers"}, ...here.map((layer) => layerButton(layer, update))),
     whereabouts === "left out"
       ? element(
           "p",
           {},
-          "To make a file with this one: ",
-          element("code", {}, `vitrail explain ${trace.model.name} "…"${trace.to ? ` --to ${trace.to}` : ""} --layers ${part} --out page.html`),
+          "To make a file that contains them: ",
+          element("code", {}, `vitrail explain ${trace.model.name} "…"${to} --layers ${part} --out page.html`),
         )
-      : element("p", {}, element("button", {type: "button", class: "small", "data-key": "missing-again", onclick: again}, "Ask again")),
+      : element(
+          "p",
+          {},
+          element("button", {type: "button", class: "small", "data-key": "missing-again", onclick: again}, "Ask again"),
+        ),
   );
 }
 

@@ -25,7 +25,7 @@ const SUBLAYERS = {
 };
 
 /**
- * What can be picked: the choices of one picker.
+ * The choices of one picker.
  * @param {Picker} picker
  * @param {Trace} trace
  * @param {State} state
@@ -42,7 +42,7 @@ export function choicesOf(picker, trace, state, theme) {
           text,
           spoken: `${text}, ${spoken}`,
           changes: {stack, sublayer},
-          // A feed-forward network is no attention: its stack's self-attention stands in.
+          // A feed-forward network has no attention: its stack's self-attention stands in.
           current: state.stack === stack && attentionOf(state) === sublayer,
         })),
       };
@@ -110,13 +110,17 @@ export function choicesOf(picker, trace, state, theme) {
 }
 
 /**
- * One picker: a row of buttons of which one is pressed.
+ * One picker: a row of buttons, one of them pressed.
  * @param {Picker} picker
- * @param {{trace: Trace, state: State, theme: Theme, update: (changes: Changes, how?: {replace?: boolean}) => void}} given
+ * @param {{
+ *   trace: Trace, state: State, theme: Theme, update: (changes: Changes, how?: {replace?: boolean}) => void}} given
  */
 export function pickerRow(picker, {trace, state, theme, update}) {
   const {title, choices} = choicesOf(picker, trace, state, theme);
-  const place = Math.max(0, choices.findIndex((choice) => choice.current));
+  const place = Math.max(
+    0,
+    choices.findIndex((choice) => choice.current),
+  );
   const buttons = choices.map((choice, index) => {
     const button = element(
       "button",
@@ -155,7 +159,7 @@ export function pickerRow(picker, {trace, state, theme, update}) {
 }
 
 /**
- * Where a key leads in a row of choices, or null.
+ * The choice that a key leads to, or null.
  * @param {string} key
  * @param {number} place
  * @param {number} length

@@ -1,4 +1,4 @@
-// The form that asks the studio: a model, a sentence, a language. Also what the studio shows before there is a trace.
+// The form that asks the studio: a model, a sentence, a language; and the page before there is a trace.
 
 import {element} from "../dom.js";
 
@@ -15,7 +15,7 @@ export function startPage(asking) {
     "div",
     {class: "start"},
     element("h1", {class: "view-title"}, "Type a sentence"),
-    element("p", {class: "prose"}, "It is translated here, on this computer, and every step of it opens before you."),
+    element("p", {class: "prose"}, "It is translated on this computer, and you can look at every step."),
     sentenceForm(asking),
   );
 }
@@ -46,7 +46,7 @@ export function sentenceForm({models, request, translate}) {
     {
       name: "model",
       "aria-label": "Model",
-      // Another model may know other languages and other words: begin again with it.
+      // Another model may know other languages and other words: start over.
       onchange: () => {
         const known = models.find((entry) => entry.name === model.value)?.languages ?? [];
         const language = request.to && known.includes(request.to) ? request.to : (known[0] ?? null);
@@ -62,11 +62,11 @@ export function sentenceForm({models, request, translate}) {
       onsubmit: (/** @type {Event} */ event) => {
         event.preventDefault();
         if (!text.value.trim()) return;
-        // The model chosen last, even if it refused the sentence and another is still shown.
+        // The model chosen last, even if it refused the sentence and the page still shows another.
         const known = models.find((entry) => entry.name === model.value)?.languages ?? [];
         const language = known.includes(to.value) ? to.value : (known[0] ?? null);
         const isOther = model.value !== current?.name;
-        // A reference and a beginning belong to one sentence, switched-off heads to one model.
+        // A reference and a prefix belong to one sentence, switched-off heads to one model.
         const isNew = isOther || text.value !== request.text || language !== request.to;
         translate({
           model: model.value,

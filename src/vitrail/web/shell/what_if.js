@@ -1,4 +1,4 @@
-// The line that says what was changed about a translation, so that nobody takes a what-if for the model's own answer.
+// The line that says what was changed, so that nobody mistakes a what-if for the model's own translation.
 
 import {element} from "../dom.js";
 

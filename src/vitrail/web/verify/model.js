@@ -1,6 +1,8 @@
 // How every array of a trace follows from those before it, from the embeddings to the log-probabilities.
 
-import {activate, logSoftmax, plus, sinusoid} from "../arithmetic.js";
+import {ACTIVATIONS, logSoftmax, plus} from "../arithmetic.js";
+import {Problem} from "../problem.js";
+import {positionsOf} from "../positions/kinds.js";
 import {attentionSteps} from "./attention.js";
 import {fromRows, linear, norm, same, step} from "./recompute.js";
 
@@ -11,7 +13,7 @@ import {fromRows, linear, norm, same, step} from "./recompute.js";
  */
 
 /**
- * How every array follows from others; only those whose operands the file holds.
+ * How every array follows from others; only those whose operands are in the file.
  * @param {Trace} trace
  * @returns {Generator<Recomputation, void, void>}
  */
@@ -49,16 +51,14 @@ function* embeddingSteps(trace, side, ids) {
   if (rows.every((row) => row !== null)) {
     yield step(trace, `${side}.embedding`, (row) => Float64Array.from(rows[row] ?? [], (value) => value * scale));
   }
-  const position = `${side}.position`;
-  if (!trace.has(position)) {
+  const {added} = positionsOf(trace).check;
+  if (!added) {
     yield same(trace, `${side}.sum`, `${side}.embedding`);
     return;
   }
-  const {positions, d_model} = trace.config;
-  const learned = trace.weight(`${side}_positions.table`);
-  if (positions.startsWith("sinusoidal")) yield step(trace, position, (row) => sinusoid(positions, row, d_model));
-  else if (learned) yield step(trace, position, (row) => learned.row(row));
-  yield fromRows(trace, `${side}.sum`, [`${side}.embedding`, position], plus);
+  const position = added(trace, side);
+  if (position) yield step(trace, `${side}.position`, position);
+  yield fromRows(trace, `${side}.sum`, [`${side}.embedding`, `${side}.position`], plus);
 }
 
 /**
@@ -78,10 +78,10 @@ function* layerSteps(trace, stack, layer) {
     const input = trace.sublayerInput(stack, layer, number);
     if (trace.config.norm === "pre") yield norm(trace, `${addNorm}.normed`, x, gain);
     if (sublayer === "feed_forward") {
-      const kind = trace.config.activation;
+      const activation = activationOf(trace);
       const feed = `${path}.feed_forward`;
       const inner = `${weights}.feed_forward.inner`;
-      yield linear(trace, `${feed}.hidden`, input, `${inner}.weight`, `${inner}.bias`, (x) => activate(kind, x));
+      yield linear(trace, `${feed}.hidden`, input, `${inner}.weight`, `${inner}.bias`, activation);
       const outer = `${weights}.feed_forward.outer`;
       yield linear(trace, `${feed}.output`, `${feed}.hidden`, `${outer}.weight`, `${outer}.bias`);
     } else {
@@ -93,4 +93,13 @@ function* layerSteps(trace, stack, layer) {
       : norm(trace, `${addNorm}.output`, `${addNorm}.sum`, gain);
   }
   yield same(trace, `${path}.output`, `${path}.add_norm_${sublayers.length}.output`);
+}
+
+/** @param {Trace} trace */
+function activationOf({config}) {
+  const found = ACTIVATIONS[config.activation];
+  if (!found) {
+    throw new Problem(`this page does not know the activation '${config.activation}'`, {fix: "upgrade vitrail"});
+  }
+  return found;
 }

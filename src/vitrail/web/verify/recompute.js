@@ -1,5 +1,5 @@
-// How an array's rows follow from other arrays that the file holds: the few kinds of steps that the model is made of.
-// Each gives null where the file does not hold what it needs.
+// How an array's rows follow from other arrays in the file: the few kinds of steps that the model consists of. Each
+// gives null if the file does not contain what it needs.
 
 import {dot, layerNorm} from "../arithmetic.js";
 

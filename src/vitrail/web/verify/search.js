@@ -12,7 +12,7 @@ import {lengthPenalty} from "../arithmetic.js";
  */
 
 /**
- * The chosen words: the translation is the search's first result; and with one beam each of its words must be the most
+ * The chosen words: the translation is the search's first result; with one beam, each of its words must be the most
  * probable one allowed.
  * @param {Trace} trace
  * @param {Tally} tally
@@ -28,7 +28,7 @@ export function* checkChoices(trace, tally) {
   if (!isGreedy || !logProbs) return;
   for (const [position, id] of ids.entries()) {
     const row = logProbs.row(position);
-    // The search ran on the fast path: two words may change places where they are as good as equal.
+    // The search ran on the fast path, where two words of almost the same probability may trade places.
     const difference = rowDifference([row[id]], [row[mostProbable(row, trace)]], largestSize(row));
     if (!(difference <= TOLERANCE)) tally.fail("target.ids", `, position ${position}`, difference);
     yield tally.report;
@@ -48,8 +48,8 @@ function mostProbable(row, trace) {
 }
 
 /**
- * The search's own arithmetic: totals, scores, ranks, margins, and who goes on; and the log-probabilities of what it
- * returned against those of the recorded pass.
+ * The search's own arithmetic: totals, scores, ranks, margins and which hypotheses continue; and the log-probabilities
+ * of its results against those of the recorded pass.
  * @param {Trace} trace
  * @param {Tally} tally
  */
@@ -138,7 +138,7 @@ function checkCandidates(trace, tally, {step: number, live, candidates}) {
 }
 
 /**
- * The last of these ids' log-probabilities against the recorded pass, measured by the row that each comes from.
+ * The log-probabilities of the last of these ids against the recorded pass, relative to the row of each.
  * @param {Trace} trace
  * @param {Tally} tally
  * @param {string} name

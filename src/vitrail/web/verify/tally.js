@@ -18,12 +18,12 @@ export class Tally {
   }
 
   /**
-   * Compare a recorded row with the one computed again.
+   * Compare a recorded row with the recomputed one.
    * @param {string} name
    * @param {string} place
    * @param {Numbers} recorded
    * @param {Numbers} expected
-   * @param {number} [scale] what a difference is measured against, where it is not the row itself
+   * @param {number} [scale] what a difference is measured against, if not the row itself
    */
   compare(name, place, recorded, expected, scale) {
     const difference = rowDifference(recorded, expected, scale);
@@ -32,7 +32,7 @@ export class Tally {
       this.report.largest = difference;
       this.report.where = `${name}${place}`;
     }
-    // Written this way round so that NaN fails.
+    // Written this way so that NaN fails.
     if (!(difference <= TOLERANCE)) this.fail(name, place, difference);
   }
 
@@ -49,7 +49,7 @@ export class Tally {
 }
 
 /**
- * The largest difference of two rows, relative to their largest number. What is not finite must be the same in both.
+ * The largest difference of two rows, relative to their largest number. Infinite numbers must be the same in both.
  * @param {Numbers} recorded
  * @param {Numbers} expected
  * @param {number} [scale]

@@ -1,8 +1,8 @@
-// Row 2, encoders and decoders: as many layers as this model has, with their shapes and parameter counts.
+// Row 2, encoders and decoders: this model's layers, with their shapes and parameter counts.
 
 import {count, shortCount} from "../numbers.js";
 import {arrow, box, frame} from "../draw/frame.js";
-import {fitText, label, wrapText} from "../draw/label.js";
+import {label} from "../draw/label.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -23,15 +23,24 @@ export const stacksView = {
     const {trace} = context;
     const {encoder_layers, decoder_layers, d_model} = trace.config;
     const {total, embeddings} = trace.model.parameters;
-    context.say`Inside the box stand two stacks: ${encoder_layers} ${encoder_layers === 1 ? "encoder" : "encoders"} that
-      read your sentence and ${decoder_layers} ${decoder_layers === 1 ? "decoder" : "decoders"} that write the
-      translation, word by word. What the top encoder gives goes to every decoder.`;
-    context.say`Each token travels as ${d_model} numbers. The source has ${trace.source.tokens.length} tokens, so every
-      encoder takes in and gives out ${trace.source.tokens.length} × ${d_model} numbers. The model has
-      ${count(total)} learned numbers in all, ${count(embeddings)} of them in its tables of words.`;
+    context.say`Inside the box are two stacks: ${stackOf(encoder_layers, "encoder")} to read your sentence and
+      ${stackOf(decoder_layers, "decoder")} to write the translation, word by word. The output of the top encoder goes
+      to every decoder.`;
+    const tokens = trace.source.tokens.length;
+    context.say`Each token is a vector of ${d_model} numbers. The source has ${tokens} tokens, so each encoder takes in
+      and puts out ${tokens} × ${d_model} numbers. The model has ${count(total)} parameters, ${count(embeddings)} of
+      them in its embeddings.`;
     draw(context);
   },
 };
+
+/**
+ * @param {number} layers
+ * @param {Stack} stack
+ */
+function stackOf(layers, stack) {
+  return `${layers} ${stack}${layers === 1 ? "" : "s"}`;
+}
 
 /** @param {ViewContext} context */
 function draw(context) {
@@ -52,13 +61,15 @@ function draw(context) {
     const y = bottom - height;
     const title = stack === "encoder" ? "Encoders" : "Decoders";
     frame(picture, {x: left[stack], y, width, height, meaning: stack, title, note: parametersOf(context, stack)});
-    for (let layer = 0; layer < layers[stack]; layer++) drawLayer(context, stack, layer, left[stack] + 16, bottom, width - 32);
+    for (let layer = 0; layer < layers[stack]; layer++) {
+      drawLayer(context, stack, layer, left[stack] + 16, bottom, width - 32);
+    }
   }
   drawMemory(context, left, width, bottom, stackHeight);
   drawEnds(context, left, width, bottom, stackHeight, said);
   picture.describe(
     `${layers.encoder} encoders (${parametersOf(context, "encoder")}) beside ${layers.decoder} decoders ` +
-      `(${parametersOf(context, "decoder")}); an arrow leads from the top encoder into every decoder.`,
+      `(${parametersOf(context, "decoder")}); an arrow leads from the top encoder to every decoder.`,
   );
 }
 
@@ -101,7 +112,7 @@ function layerTop(bottom, layer) {
 }
 
 /**
- * The way from the top encoder into every decoder.
+ * The path from the top encoder to every decoder.
  * @param {ViewContext} context
  * @param {Record<Stack, number>} left
  * @param {number} width
@@ -117,7 +128,13 @@ function drawMemory(context, left, width, bottom, stackHeight) {
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const y = layerTop(bottom, layer) + LAYER / 2;
     arrow(picture, {
-      points: [[start, top], [start, top - 22], [way, top - 22], [way, y], [left.decoder + 15, y]],
+      points: [
+        [start, top],
+        [start, top - 22],
+        [way, top - 22],
+        [way, y],
+        [left.decoder + 15, y],
+      ],
       meaning: "encoder",
       width: 2,
     });
@@ -139,26 +156,42 @@ function drawEnds(context, left, width, bottom, stackHeight, said) {
   const fed = {encoder: trace.source.tokens, decoder: trace.target.input_tokens};
   for (const stack of /** @type {Stack[]} */ (["encoder", "decoder"])) {
     const middle = left[stack] + width / 2;
-    arrow(picture, {points: [[middle, bottom + 40], [middle, bottom + 4]], meaning: "x", width: 3});
-    wrapText(fed[stack].join(" "), width).forEach((text, row) => {
+    arrow(picture, {
+      points: [
+        [middle, bottom + 40],
+        [middle, bottom + 4],
+      ],
+      meaning: "x",
+      width: 3,
+    });
+    picture.ruler.wrap(fed[stack].join(" "), width).forEach((text, row) => {
       label(picture, {x: middle, y: bottom + 60 + row * 20, text, anchor: "middle"});
     });
   }
   const middle = left.decoder + width / 2;
   const top = bottom - stackHeight(trace.layers("decoder"));
-  arrow(picture, {points: [[middle, top - 4], [middle, top - 34]], meaning: "z", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, top - 4],
+      [middle, top - 34],
+    ],
+    meaning: "z",
+    width: 3,
+  });
   said.forEach((text, row) => {
     label(picture, {x: middle, y: top - 44 - (said.length - 1 - row) * 20, text, bold: true, anchor: "middle"});
   });
 }
 
 /**
- * The translation, in lines as wide as a stack; of a long one the beginning.
+ * The translation, in lines as wide as a stack; a long one is cut off.
  * @param {ViewContext} context
  * @param {number} width
  */
-function translationLines({trace}, width) {
-  const lines = wrapText(trace.target.text, width, 14, true).map((text) => fitText(text, width, 14, true));
+function translationLines(context, width) {
+  const {ruler} = context.picture("");
+  const {text} = context.trace.target;
+  const lines = ruler.wrap(text, width, 14, true).map((line) => ruler.fit(line, width, 14, true));
   return lines.length > MOST_SAID ? [...lines.slice(0, MOST_SAID - 1), `${lines[MOST_SAID - 1]} …`] : lines;
 }
 
@@ -168,6 +201,8 @@ function translationLines({trace}, width) {
  */
 function parametersOf({trace}, stack) {
   let total = 0;
-  for (let layer = 0; layer < trace.layers(stack); layer++) total += trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
+  for (let layer = 0; layer < trace.layers(stack); layer++) {
+    total += trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
+  }
   return `${shortCount(total)} parameters`;
 }

@@ -1,4 +1,4 @@
-// Row 3, inside a layer: its sub-layers, and the add & normalize around each in the order this model applies them.
+// Row 3, inside a layer: its sub-layers, and add & normalize around each, in this model's order.
 
 import {arrow} from "../draw/frame.js";
 import {dot} from "../arithmetic.js";
@@ -26,16 +26,16 @@ export const layerView = {
     const {stack, layer} = context.state;
     const order =
       trace.config.norm === "post"
-        ? "This model adds and then normalizes, as in the paper (post-norm)."
-        : "This model normalizes first and adds afterwards (pre-norm), unlike the paper; one more norm ends each stack.";
-    context.say`An encoder has two parts: self-attention, in which words look at each other, and a feed-forward network,
-      in which each thinks for itself. A decoder has a third between them, which looks at the source.`;
+        ? "This model adds first and then normalizes, as in the paper (post-norm)."
+        : "Unlike the paper, this model normalizes before each sub-layer (pre-norm) and once more after each stack.";
+    context.say`An encoder has two sub-layers: self-attention, where words look at each other, and a feed-forward
+      network, which works on each word alone. A decoder has a third between them, which looks at the source.`;
     const input = trace.array(trace.layerInput(stack, layer));
-    context.say`Dotted lines carry the words past each part, where the part's result is added to them. ${plain(order)}`;
+    context.say`The dotted lines carry each word around a sub-layer, whose result is then added to it. ${plain(order)}`;
     if (context.inside(`${stack}.${layer}`)) {
       const change = trace.array(`${stack}.${layer}.self_attention.output`);
-      context.say`In ${`${stack} ${layer}`} self-attention adds a vector that is, on average,
-        ${percent(typicalLength(change) / typicalLength(input))} as long as the word it is added to.`;
+      context.say`In ${`${stack} ${layer}`}, the vector that self-attention adds is on average
+        ${percent(typicalLength(change) / typicalLength(input))} as long as the word's own.`;
     }
     draw(context);
   },
@@ -78,7 +78,14 @@ function draw(context) {
       size: 12,
       quiet: true,
     });
-    arrow(picture, {points: [[x + width / 2, bottom + 24], [x + width / 2, bottom]], meaning: "x", head: false});
+    arrow(picture, {
+      points: [
+        [x + width / 2, bottom + 24],
+        [x + width / 2, bottom],
+      ],
+      meaning: "x",
+      head: false,
+    });
   });
   picture.describe(
     shown
@@ -93,8 +100,8 @@ function lengthRemark() {
   return element(
     "p",
     {class: "remark"},
-    "“length” is how long a word's vector is at that place: the mean over the words of your sentence. ",
-    "Click a part to go into it.",
+    "“Length” is the length of a word's vector at that point, averaged over your sentence. ",
+    "Click a sub-layer to open it.",
   );
 }
 

@@ -2,7 +2,7 @@
 
 import {matrix, rowLabels, strip} from "../draw/matrix.js";
 import {count, extent, precise} from "../numbers.js";
-import {label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {valueLegend} from "../draw/legend.js";
 import {word} from "../context.js";
 
@@ -24,17 +24,16 @@ export const embeddingsView = {
     const token = tokens[state.token];
     const {d_model, embedding_scale} = trace.config;
     const size = isSource ? trace.model.source_vocabulary : trace.model.target_vocabulary;
-    context.say`Before anything else every token is looked up in a table: ${word(token)} is number ${ids[state.token]} of
-      ${count(size)}, and its row in the table has ${d_model} numbers, learned in training. That row is the token's
-      embedding.`;
+    context.say`First, the model looks up each token in a table. ${word(token)} is number ${ids[state.token]} of
+      ${count(size)}; its row has ${d_model} numbers, learned in training. That row is the token's embedding.`;
     const twin = tokens.findIndex((other, index) => other === token && index !== state.token);
     if (twin >= 0) {
-      context.say`${word(token)} stands twice in this sentence, at ${state.token} and at ${twin}: both have the same
-        embedding. What tells them apart is added next.`;
+      context.say`${word(token)} appears more than once, for example at positions ${Math.min(state.token, twin)} and
+        ${Math.max(state.token, twin)}, with the same embedding each time. The next view adds what tells them apart.`;
     }
     if (embedding_scale) {
-      context.say`Shown is what the model goes on with: the row times √${d_model}, so that a word's numbers are as large as
-        its position's.`;
+      context.say`What you see is the row times √${d_model}, by which this model scales its embeddings, as in the
+        paper.`;
     }
     draw(context, tokens, ids);
   },
@@ -53,14 +52,19 @@ function draw(context, tokens, ids) {
   const {size, least, most} = extent(table.data);
   const picture = context.picture("The embedding of every token");
   picture.describe(
-    `${rows} tokens, each with ${columns} numbers between ${precise(least)} and ${precise(most)}: ${tokens.join(", ")}.`,
+    `${rows} tokens with ${columns} numbers each, from ${precise(least)} to ${precise(most)}: ${tokens.join(", ")}.`,
   );
   const names = tokens.map((token, index) => `${token} · ${ids[index]}`);
-  const left = Math.min(190, Math.max(...names.map((text) => textWidth(text, 15, true)))) + 12;
+  const left = Math.min(190, picture.ruler.widest(names, 15, true)) + 12;
   const width = Math.max(320, context.room - left);
 
   // The chosen token first, with its first numbers written out.
-  label(picture, {x: left, y: 16, text: `${tokens[state.token]}: the first ${Math.min(FIRST, columns)} of ${columns}`, bold: true});
+  label(picture, {
+    x: left,
+    y: 16,
+    text: `${tokens[state.token]}: the first ${Math.min(FIRST, columns)} of ${columns}`,
+    bold: true,
+  });
   const first = table.row(state.token).subarray(0, FIRST);
   strip(picture, {
     x: left,
@@ -103,4 +107,3 @@ function draw(context, tokens, ids) {
   }
   valueLegend(picture, {x: left, y: area.y + area.height + 34, largest: size});
 }
-

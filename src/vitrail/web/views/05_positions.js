@@ -1,34 +1,30 @@
-// Row 5, positional encoding: what tells the model where a word stands.
+// Row 5, positional encoding: what tells the model where a word is. What each kind does is in positions/.
 
 import {word} from "../context.js";
-import {sinusoid} from "../arithmetic.js";
 import {shape} from "../dom.js";
-import {count, decimal, extent, precise} from "../numbers.js";
+import {count, decimal, precise} from "../numbers.js";
 import {matrix, rowLabels} from "../draw/matrix.js";
-import {label, textWidth} from "../draw/label.js";
-import {valueLegend} from "../draw/legend.js";
+import {label} from "../draw/label.js";
+import {positionsOf} from "../positions/kinds.js";
+import {LAYOUTS, sinusoid, wave} from "../positions/sinusoids.js";
 import {oneOf} from "./choices.js";
-import {equation} from "./equation.js";
-import {drawDistances, drawTurns} from "./positions_inside.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
- * @typedef {import("../colour.js").Meaning} Meaning
- * @typedef {import("./equation.js").Piece} Piece
+ * @typedef {import("../draw/picture.js").Box} Box
+ * @typedef {import("../positions/sinusoids.js").Layout} Layout
+ * @typedef {{first: number, rows: number}} Range
  */
 
-/** @type {Record<string, {title: string, short: string}>} */
-const LAYOUTS = {
-  sinusoidal: {title: "interleaved: sin, cos, sin, cos (the paper)", short: "interleaved"},
-  "sinusoidal-concat": {title: "concatenated: all sin, all cos (Tensor2Tensor)", short: "concatenated"},
-  "sinusoidal-halves": {title: "halves with the paper’s frequencies (Marian)", short: "halves"},
-};
+/** @type {readonly Range[]} */
 const RANGES = [
   {first: 0, rows: 64},
   {first: 0, rows: 256},
   {first: 1000, rows: 64},
   {first: 10000, rows: 64},
 ];
+const AXIS = 66;
+const TABLE_HEIGHT = 256;
 
 /** @type {import("../views.js").View} */
 export const positionsView = {
@@ -38,75 +34,62 @@ export const positionsView = {
   pickers: ["stack", "token"],
   render(context) {
     const {trace, state} = context;
-    const {positions, d_model} = trace.config;
+    const kind = positionsOf(trace);
     const token = trace.tokens(state.stack)[state.token];
-    context.say`Attention by itself does not know in which order words come: shuffle them, and every word would be answered the
-      same. So the model is told that ${word(token)} stands at position ${state.token}.`;
-    sayHow(context, positions, d_model);
+    context.say`Attention on its own ignores word order: shuffle the words, and each would get the same answer. So the
+      model is told that ${word(token)} is at position ${state.token}.`;
+    kind.say.positions?.(context);
     const layout = layoutOf(context);
     showControls(context, layout);
     const picture = context.picture("Positions");
-    let y = 0;
-    if (positions === "rope") y = drawTurns(context, y);
-    else if (positions === "relative") y = drawDistances(context, y);
-    else y = drawSum(context, layout, y);
-    y = drawTables(context, y + 20);
-    drawExample(context, layout, y + 20);
-    picture.describe(describe(context, layout));
+    const below = kind.draw(context, layout, 0);
+    const bottom = drawTables(context, below + 20);
+    drawExample(context, layout, bottom + 20);
+    const row = Array.from(sinusoid(layout, state.token, 4), (value) => decimal(value, 4)).join(", ");
+    picture.describe(`${kind.describe(context)} With four dimensions, position ${state.token} would be ${row}.`);
   },
 };
 
 /**
+ * The layout of this model, or the paper's if it has none.
  * @param {ViewContext} context
- * @param {string} positions
- * @param {number} d_model
  */
-function sayHow(context, positions, d_model) {
-  const {trace} = context;
-  if (positions === "rope") {
-    context.say`This model adds nothing to the embeddings. Inside self-attention it turns every query and key, two numbers at a
-      time, by an angle that grows with the position; their dot product then depends on how far apart two words stand. The
-      tables further down are what the paper adds instead.`;
-  } else if (positions === "relative") {
-    context.say`This model adds nothing to the embeddings. Inside self-attention it has a learned vector for every distance from
-      ${decimal(-trace.config.max_distance, 0)} to ${trace.config.max_distance}, which counts for keys and values that far
-      away. The tables further down are what the paper adds instead.`;
-  } else if (positions === "learned") {
-    context.say`To each embedding it adds a vector that stands for the position. In this model these vectors were learned,
-      ${count(trace.config.max_positions)} of them, and there is no formula: past the last one it cannot go. The tables
-      further down are the paper’s, for comparison.`;
-  } else {
-    context.say`To each embedding it adds a vector of ${d_model} numbers that stands for the position: sines and cosines, of
-      which the first turn fast from word to word and the last hardly at all. Nothing of this was learned, so the table
-      goes on past the longest sentence that the model ever saw.`;
-    context.say`This model’s layout is ${LAYOUTS[positions]?.short ?? positions}. The layouts hold almost the same waves in
-      another order, and a model could learn with any of them.`;
-  }
+function ownLayout({trace}) {
+  return positionsOf(trace).layout ?? LAYOUTS[0];
 }
 
 /** @param {ViewContext} context */
 function layoutOf(context) {
-  const {positions} = context.trace.config;
-  const own = positions in LAYOUTS ? positions : "sinusoidal";
-  const chosen = context.option("layout", own);
-  return chosen in LAYOUTS ? chosen : own;
+  const own = ownLayout(context);
+  const chosen = context.option("layout", own.name);
+  return LAYOUTS.find(({name}) => name === chosen) ?? own;
+}
+
+/**
+ * The layouts to compare.
+ * @param {ViewContext} context
+ */
+function layoutsShown({trace}) {
+  return LAYOUTS.filter((layout) => !layout.isRare || layout === positionsOf(trace).layout);
 }
 
 /**
  * @param {ViewContext} context
- * @param {string} layout
+ * @param {Layout} layout
  */
 function showControls(context, layout) {
-  const {positions} = context.trace.config;
-  const own = positions in LAYOUTS ? positions : "sinusoidal";
-  const names = Object.keys(LAYOUTS).filter((name) => name !== "sinusoidal-halves" || positions === name);
+  const own = ownLayout(context);
+  const kind = positionsOf(context.trace);
   context.controls(
     oneOf({
       title: "Layout",
       key: "choice-layout",
-      choices: names.map((name) => ({value: name, text: LAYOUTS[name].short + (name === positions ? " (this model’s)" : "")})),
-      current: layout,
-      onpick: (value) => context.setOption("layout", value === own ? null : value),
+      choices: layoutsShown(context).map((one) => ({
+        value: one.name,
+        text: one.short + (one === kind.layout ? " (this model’s)" : ""),
+      })),
+      current: layout.name,
+      onpick: (value) => context.setOption("layout", value === own.name ? null : value),
     }),
     oneOf({
       title: "Positions",
@@ -123,176 +106,119 @@ function showControls(context, layout) {
 }
 
 /**
- * embedding + position = input, three strips for each token.
- * @param {ViewContext} context
- * @param {string} layout
- * @param {number} y
- */
-function drawSum(context, layout, y) {
-  const {trace, state, room} = context;
-  const picture = context.picture("");
-  const side = state.stack === "encoder" ? "source" : "target";
-  const tokens = trace.tokens(state.stack);
-  const {positions, d_model} = trace.config;
-  const embedding = trace.array(`${side}.embedding`);
-  const recorded = trace.array(`${side}.position`);
-  const sum = trace.array(`${side}.sum`);
-  const isOwn = positions === "learned" || layout === positions;
-  const other = isOwn ? null : tokens.map((_, token) => sinusoid(layout, token, d_model));
-  const position = (/** @type {number} */ token, /** @type {number} */ i) => (other ? other[token][i] : recorded.at(token, i));
-  const input = (/** @type {number} */ token, /** @type {number} */ i) =>
-    other ? embedding.at(token, i) + other[token][i] : sum.at(token, i);
-  const isNarrow = room < 600;
-  const nameWidth = Math.min(isNarrow ? 76 : 110, Math.max(...tokens.map((text) => textWidth(text, 14, true)))) + 10;
-  const width = isNarrow ? room - nameWidth : (room - nameWidth - 2 * 34) / 3;
-  const row = tokens.length > 40 ? 12 : 24;
-  const largest = Math.max(extent(embedding.data).size, extent(recorded.data).size, extent(sum.data).size);
-  /** @type {(name: string, meaning: Meaning, value: (token: number, i: number) => number, sign?: string) => Piece} */
-  const strips = (name, meaning, value, sign) => {
-    const hasNames = isNarrow || !sign;
-    return {
-      sign: isNarrow ? undefined : sign,
-      width: hasNames ? width + nameWidth : width,
-      height: tokens.length * row,
-      name: isNarrow && sign ? `${sign} ${name}` : name,
-      note: `${tokens.length} × ${d_model}`,
-      meaning,
-      draw: (left, top) => {
-        const x = hasNames ? left + nameWidth : left;
-        const box = {x, y: top, width, height: tokens.length * row};
-        if (hasNames) rowLabels(picture, {box, names: tokens, size: Math.min(14, row), width: nameWidth - 10, current: state.token});
-        matrix(picture, {
-          ...box,
-          rows: tokens.length,
-          columns: d_model,
-          cellWidth: width / d_model,
-          cellHeight: row,
-          value,
-          name,
-          meaning,
-          rowNames: tokens,
-          largest,
-          key: `sum-${name}`,
-          current: {row: state.token},
-          onpick: (token) => context.update({token}),
-        });
-        apart(context, box, tokens.length);
-      },
-    };
-  };
-  const would = isOwn ? "" : ", if it had this layout";
-  const pieces = [
-    strips("embedding", "x", (token, i) => embedding.at(token, i)),
-    strips(`position${would}`, "neutral", position, "+"),
-    strips(isOwn ? "input" : "input, then", "x", input, "="),
-  ];
-  const box = equation(picture, {x: 0, y, pieces, room});
-  valueLegend(picture, {x: 0, y: y + box.height, largest});
-  return y + box.height + 30;
-}
-
-/**
- * Thin lines of paper between rows, so that each reads as a strip.
- * @param {ViewContext} context
- * @param {import("../draw/picture.js").Box} box
- * @param {number} rows
- */
-function apart(context, box, rows) {
-  const picture = context.picture("");
-  const height = box.height / rows;
-  const group = shape("g", {"pointer-events": "none"});
-  for (let row = 1; row < rows; row++) {
-    group.append(shape("rect", {x: box.x - 1, y: box.y + row * height - 1.5, width: box.width + 2, height: 3, class: "paper"}));
-  }
-  picture.add(group);
-}
-
-/**
- * The whole tables, side by side; the model's own is marked.
+ * The whole tables, side by side; the model's own is marked. Gives the lower edge.
  * @param {ViewContext} context
  * @param {number} y
  */
 function drawTables(context, y) {
-  const {trace, state, room} = context;
+  const {trace, room} = context;
   const picture = context.picture("");
-  const {positions, d_model} = trace.config;
-  const {first, rows} = RANGES[Number(context.option("range", "0"))] ?? RANGES[0];
-  const names = Object.keys(LAYOUTS).filter((name) => name !== "sinusoidal-halves" || positions === name);
-  const axis = 66;
+  const range = RANGES[Number(context.option("range", "0"))] ?? RANGES[0];
+  const layouts = layoutsShown(context);
   const gap = 26;
-  const perLine = room < 600 ? 1 : names.length;
-  const width = (room - axis - (perLine - 1) * gap) / perLine;
-  const height = 256;
-  const cell = height / rows;
-  const what = positions in LAYOUTS ? "the whole table" : "what the paper adds instead";
-  label(picture, {x: 0, y: y + 16, text: `${what}, positions ${count(first)} to ${count(first + rows - 1)}`, bold: true, size: 15});
-  const tokens = trace.tokens(state.stack).length;
-  names.forEach((name, index) => {
-    const x = axis + (index % perLine) * (width + gap);
-    const top = y + 50 + Math.floor(index / perLine) * (height + 56);
-    const table = Array.from({length: rows}, (_, row) => sinusoid(name, first + row, d_model));
-    const own = name === positions ? " — this model’s" : "";
-    label(picture, {x, y: top - 8, text: fitTitle(LAYOUTS[name], own, width), size: 13, bold: Boolean(own)});
-    matrix(picture, {
-      x,
-      y: top,
-      rows,
-      columns: d_model,
-      cellWidth: width / d_model,
-      cellHeight: cell,
-      value: (row, column) => table[row][column],
-      name: `${LAYOUTS[name].short} table`,
-      meaning: own ? "x" : "neutral",
-      largest: 1,
-      key: `table-${name}`,
-      describe: (row, column) => [`position ${count(first + row)}, dimension ${column}`, precise(table[row][column]), wave(name, column, d_model)],
-    });
-    if (index % perLine === 0) {
-      for (const share of [0, 0.25, 0.5, 0.75]) {
-        const row = Math.round(share * rows);
-        label(picture, {x: axis - 6, y: top + row * cell + 10, text: count(first + row), size: 11, quiet: true, anchor: "end", numeric: true});
-      }
-    }
-    if (first === 0 && tokens < rows) {
-      const end = top + tokens * cell;
-      picture.add(shape("line", {x1: x, x2: x + width, y1: end, y2: end, class: "sentence-end", stroke: "currentColor", "stroke-width": 1.5, "stroke-dasharray": "4 3", "pointer-events": "none"}));
-      if (index % perLine === 0) label(picture, {x: axis - 6, y: end + 10, text: "last token", size: 11, bold: true, anchor: "end"});
-    }
-    label(picture, {x, y: top + height + 15, text: `dimension 0 … ${d_model - 1}`, size: 11, quiet: true});
+  const perLine = room < 600 ? 1 : layouts.length;
+  const width = (room - AXIS - (perLine - 1) * gap) / perLine;
+  const what = positionsOf(trace).layout ? "the whole table" : "what the paper adds instead";
+  label(picture, {
+    x: 0,
+    y: y + 16,
+    text: `${what}, positions ${count(range.first)} to ${count(range.first + range.rows - 1)}`,
+    bold: true,
+    size: 15,
   });
-  const lines = Math.ceil(names.length / perLine);
-  return y + 50 + lines * (height + 56) - 20;
+  layouts.forEach((layout, index) => {
+    const x = AXIS + (index % perLine) * (width + gap);
+    const top = y + 50 + Math.floor(index / perLine) * (TABLE_HEIGHT + 56);
+    const box = {x, y: top, width, height: TABLE_HEIGHT};
+    drawTable(context, layout, range, box);
+    drawAxes(context, range, box, index % perLine === 0);
+  });
+  const lines = Math.ceil(layouts.length / perLine);
+  return y + 50 + lines * (TABLE_HEIGHT + 56) - 20;
 }
 
 /**
- * @param {{title: string, short: string}} layout
- * @param {string} own
- * @param {number} width
+ * @param {ViewContext} context
+ * @param {Layout} layout
+ * @param {Range} range
+ * @param {Box} box
  */
-function fitTitle({title, short}, own, width) {
-  return textWidth(title + own, 13, true) <= width ? title + own : short + own;
+function drawTable(context, layout, {first, rows}, box) {
+  const picture = context.picture("");
+  const {d_model} = context.trace.config;
+  const table = Array.from({length: rows}, (_, row) => sinusoid(layout, first + row, d_model));
+  const own = layout === positionsOf(context.trace).layout ? " — this model’s" : "";
+  const fits = picture.ruler.width(layout.title + own, 13, true) <= box.width;
+  const title = (fits ? layout.title : layout.short) + own;
+  label(picture, {x: box.x, y: box.y - 8, text: title, size: 13, bold: Boolean(own)});
+  matrix(picture, {
+    ...box,
+    rows,
+    columns: d_model,
+    cellWidth: box.width / d_model,
+    cellHeight: box.height / rows,
+    value: (row, column) => table[row][column],
+    name: `${layout.short} table`,
+    meaning: own ? "x" : "neutral",
+    largest: 1,
+    key: `table-${layout.name}`,
+    describe: (row, column) => [
+      `position ${count(first + row)}, dimension ${column}`,
+      precise(table[row][column]),
+      wave(layout, column, d_model),
+    ],
+  });
 }
 
 /**
- * The formula of one column.
- * @param {string} layout
- * @param {number} column
- * @param {number} width
+ * Positions at the left of a line of tables, dimensions below each, and a line where the sentence ends.
+ * @param {ViewContext} context
+ * @param {Range} range
+ * @param {Box} box
+ * @param {boolean} isFirst in its line
  */
-export function wave(layout, column, width) {
-  const half = width / 2;
-  const isInterleaved = layout === "sinusoidal";
-  const index = isInterleaved ? Math.floor(column / 2) : column % half;
-  const isSine = isInterleaved ? column % 2 === 0 : column < half;
-  const steps = layout === "sinusoidal-concat" ? half - 1 : half;
-  const divisor = 10000 ** (index / steps);
-  return `${isSine ? "sin" : "cos"}(position / ${precise(Number(divisor.toPrecision(4)))})`;
+function drawAxes(context, {first, rows}, box, isFirst) {
+  const {trace, state} = context;
+  const picture = context.picture("");
+  const cell = box.height / rows;
+  for (const share of isFirst ? [0, 0.25, 0.5, 0.75] : []) {
+    const row = Math.round(share * rows);
+    label(picture, {
+      x: AXIS - 6,
+      y: box.y + row * cell + 10,
+      text: count(first + row),
+      size: 11,
+      quiet: true,
+      anchor: "end",
+      numeric: true,
+    });
+  }
+  const tokens = trace.tokens(state.stack).length;
+  if (first === 0 && tokens < rows) {
+    const end = box.y + tokens * cell;
+    picture.add(
+      shape("line", {
+        x1: box.x,
+        x2: box.x + box.width,
+        y1: end,
+        y2: end,
+        class: "sentence-end",
+        stroke: "currentColor",
+        "stroke-width": 1.5,
+        "stroke-dasharray": "4 3",
+        "pointer-events": "none",
+      }),
+    );
+    if (isFirst) label(picture, {x: AXIS - 6, y: end + 10, text: "last token", size: 11, bold: true, anchor: "end"});
+  }
+  const dimensions = `dimension 0 … ${trace.config.d_model - 1}`;
+  label(picture, {x: box.x, y: box.y + box.height + 15, text: dimensions, size: 11, quiet: true});
 }
 
 /**
  * A table four numbers wide, with the numbers and their formulas.
  * @param {ViewContext} context
- * @param {string} layout
+ * @param {Layout} layout
  * @param {number} y
  */
 function drawExample(context, layout, y) {
@@ -301,15 +227,30 @@ function drawExample(context, layout, y) {
   const tokens = trace.tokens(state.stack);
   const isNarrow = room < 600;
   const shown = [...new Set([0, 1, 2, 3, state.token])].filter((token) => token < tokens.length).sort((a, b) => a - b);
-  label(picture, {x: 0, y: y + 16, text: `worked out with four dimensions${isNarrow ? "" : `, ${LAYOUTS[layout].short}`}`, bold: true, size: 15});
+  label(picture, {
+    x: 0,
+    y: y + 16,
+    text: `a worked example in four dimensions${isNarrow ? "" : `, ${layout.short}`}`,
+    bold: true,
+    size: 15,
+  });
   const names = shown.map((token) => `${tokens[token]}  ${token}`);
-  const left = Math.min(isNarrow ? 70 : 140, Math.max(...names.map((name) => textWidth(name, 14, true)))) + 12;
+  const left = Math.min(isNarrow ? 70 : 140, picture.ruler.widest(names, 14, true)) + 12;
   const cellWidth = Math.min(150, (room - left) / 4);
   const top = y + 56;
   const table = shown.map((token) => sinusoid(layout, token, 4));
   for (let column = 0; column < 4; column++) {
-    const text = wave(layout, column, 4).replace("position", isNarrow ? "p" : "position").replace(" / 1)", ")");
-    label(picture, {x: left + (column + 0.5) * cellWidth, y: top - 8, text: text.replace(" / ", "/"), size: isNarrow ? 10 : 13, anchor: "middle", quiet: true});
+    const text = wave(layout, column, 4)
+      .replace("position", isNarrow ? "p" : "position")
+      .replace(" / 1)", ")");
+    label(picture, {
+      x: left + (column + 0.5) * cellWidth,
+      y: top - 8,
+      text: text.replace(" / ", "/"),
+      size: isNarrow ? 10 : 13,
+      anchor: "middle",
+      quiet: true,
+    });
   }
   const box = {x: left, y: top, width: 4 * cellWidth, height: shown.length * 32};
   rowLabels(picture, {box, names, width: left - 12, current: shown.indexOf(state.token)});
@@ -329,21 +270,4 @@ function drawExample(context, layout, y) {
       precise(table[row][column]),
     ],
   });
-}
-
-/**
- * @param {ViewContext} context
- * @param {string} layout
- */
-function describe({trace, state}, layout) {
-  const {positions, d_model} = trace.config;
-  const token = trace.tokens(state.stack)[state.token];
-  const row = Array.from(sinusoid(layout, state.token, 4), (value) => decimal(value, 4)).join(", ");
-  const start =
-    positions === "rope"
-      ? `Queries and keys of “${token}” are turned by its position, ${state.token}.`
-      : positions === "relative"
-        ? `Distances between tokens have learned vectors.`
-        : `Embedding plus position gives the input of ${trace.tokens(state.stack).length} tokens, ${d_model} numbers each.`;
-  return `${start} With four dimensions, position ${state.token} would be ${row}.`;
 }

@@ -4,7 +4,7 @@ import {arrow, box} from "../draw/frame.js";
 import {coloured, word, wordAt} from "../context.js";
 import {element, shape} from "../dom.js";
 import {extent, percent} from "../numbers.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {lines} from "../draw/lines.js";
 import {pressable} from "../draw/reading.js";
 import {shades} from "../colour.js";
@@ -19,7 +19,7 @@ import {SUBLAYER_NAMES} from "../draw/layer.js";
 
 const ROW = 36;
 const TOP = 64;
-const MOST = 24; // tokens at a time: a longer sentence is shown around the chosen one
+const MOST = 24; // tokens at a time; of a longer sentence, those around the chosen one
 
 /** @typedef {{first: number, count: number, block: number, think: number, way: number}} Plan what is drawn, how wide */
 
@@ -34,11 +34,11 @@ export const pathsView = {
     const {stack, layer} = state;
     const token = trace.tokens(stack)[state.token];
     const [most, share] = strongest(context, "self_attention");
-    context.say`Every token has a path of its own through ${`${stack} ${layer}`}. Only in attention do the paths meet:
-      there ${word(token)} takes ${percent(share)} of what it gathers from ${most} (the mean over the heads).`;
-    context.say`The feed-forward network is the same for all tokens, but works on each one alone, so it could work on all
-      of them at once. ${coloured("x", "x")} goes in, attention gives ${coloured("z", "z")}, the network gives
-      ${coloured("r", "r")}; each is added to what came before it, and the sum goes on to the next layer.`;
+    context.say`Each token follows its own path through ${`${stack} ${layer}`}. The paths meet only in attention: there,
+      ${percent(share)} of what ${word(token)} gathers comes from ${most} (averaged over the heads).`;
+    context.say`The feed-forward network is the same for all tokens but works on each one alone, so they can all be
+      processed in parallel. ${coloured("x", "x")} goes in, attention produces ${coloured("z", "z")}, and the network
+      produces ${coloured("r", "r")}. Each is added to what came before, and the sum moves on to the next layer.`;
     draw(context);
   },
 };
@@ -79,7 +79,7 @@ function draw(context) {
   const isDecoder = stack === "decoder";
   const plan = planOf(context);
   const tokens = trace.tokens(stack).slice(plan.first, plan.first + plan.count);
-  const names = Math.min(130, Math.max(...tokens.map((token) => textWidth(token, 15, true)))) + 24;
+  const names = Math.min(130, picture.ruler.widest(tokens, 15, true)) + 24;
   const strips = isDecoder ? 5 : 4;
   const ways = isDecoder ? 7 : 5;
   const fixed = names + (isDecoder ? 2 : 1) * plan.block + plan.think + ways * plan.way;
@@ -96,7 +96,13 @@ function draw(context) {
     for (let row = 0; row < plan.count; row++) {
       const y = TOP + row * ROW + ROW / 2;
       const isChosen = plan.first + row === state.token;
-      arrow(picture, {points: [[x + 2, y], [x + plan.way - 2, y]], width: isChosen ? 2 : 1});
+      arrow(picture, {
+        points: [
+          [x + 2, y],
+          [x + plan.way - 2, y],
+        ],
+        width: isChosen ? 2 : 1,
+      });
     }
     x += plan.way;
   };
@@ -123,12 +129,12 @@ function draw(context) {
   arrows();
   column(`${path}.output`, layer === trace.layers(stack) - 1 ? "output" : "next x", "x");
   picture.describe(
-    `${plan.count} tokens below each other (${tokens.join(", ")}): each enters as x, all pass through one block of ` +
-      `attention that mixes them, come out as z, and pass, each alone, through the feed-forward network as r.`,
+    `${plan.count} tokens, one per row (${tokens.join(", ")}): each enters as x, attention mixes them into z, and ` +
+      `the feed-forward network turns each z into r on its own.`,
   );
   const all = trace.tokens(stack).length;
   if (plan.count < all) {
-    context.note(element("p", {class: "remark"}, `Shown are ${plan.count} of the ${all} tokens, around the chosen one.`));
+    context.note(element("p", {class: "remark"}, `Showing ${plan.count} of ${all} tokens, around the chosen one.`));
   }
 }
 
@@ -170,7 +176,7 @@ function drawName(context, plan, row, width) {
         stroke: current ? strong : "transparent",
       }),
     );
-    const text = fitText(token, width - 24, 15, current);
+    const text = picture.ruler.fit(token, width - 24, 15, current);
     label(picture, {x: width - 16, y: y + ROW / 2 + 5, text, size: 15, bold: current, anchor: "end"});
   });
   pressable(picture, group, {
@@ -225,7 +231,14 @@ function drawMixing(context, plan, attention, x) {
   const isSelf = attention === "self_attention";
   const height = plan.count * ROW;
   const middle = x + plan.block / 2;
-  label(picture, {x: middle, y: 34, text: isSelf ? "self-attention" : "enc-dec att.", size: 14, bold: true, anchor: "middle"});
+  label(picture, {
+    x: middle,
+    y: 34,
+    text: isSelf ? "self-attention" : "enc-dec att.",
+    size: 14,
+    bold: true,
+    anchor: "middle",
+  });
   const remark = isSelf ? "mixes tokens" : "mixes in the source";
   label(picture, {x: middle, y: 51, text: remark, size: 12, quiet: true, anchor: "middle"});
   const area = {x, y: TOP, width: plan.block, height};
@@ -233,7 +246,7 @@ function drawMixing(context, plan, attention, x) {
     picture.add(shape("rect", {...area, rx: 10, fill: soft, stroke: strong, "stroke-width": 1.5}), area);
   });
   pressable(picture, group, {
-    label: `${SUBLAYER_NAMES[attention]} of ${stack} ${layer}: look into it`,
+    label: `${SUBLAYER_NAMES[attention]} of ${stack} ${layer}: open it`,
     onpick: () => context.go("attention", {sublayer: attention}),
     key: `mixing-${attention}`,
   });

@@ -4,7 +4,7 @@ import {word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {css, headColour, shareRgb} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {lines} from "../draw/lines.js";
 import {pressable, readable} from "../draw/reading.js";
 import {strongest} from "./attention_parts.js";
@@ -19,8 +19,8 @@ import {groupWeight, groupWords, hasPieces, ungrouped} from "./word_groups.js";
  *   pinned: number | null}} Looking
  */
 
-const MOST_LINES = 4000; // more than this no eye can follow, and no browser draws at once
-const FAINT = 0.02; // when all tokens are shown, lines below this are left out
+const MOST_LINES = 4000; // nobody can follow more, and they take a browser too long to draw
+const FAINT = 0.02; // lines weaker than this are left out when all tokens are shown
 
 /** @type {import("../views.js").View} */
 export const attentionLinesView = {
@@ -33,18 +33,21 @@ export const attentionLinesView = {
     const looking = lookingOf(context);
     const {from, to, heads, pinned} = looking;
     const asking = pinned === null ? trace.tokens(state.stack)[state.token] : from[pinned].text;
-    context.say`Reading ${word(asking)}, what should the model think of? Attention lets every word look at the others and take
-      from them what it needs. Each line leads from a word to one that it looks at: the thicker, the more. Every head has a
-      colour and looks in its own way.`;
+    context.say`What should the model think of when it reads ${word(asking)}? Attention lets each word look at the
+      others and take what it needs from them. Each line connects a word to one that it looks at: the thicker the line,
+      the more attention. Each head has its own colour and its own way of looking.`;
     if (pinned !== null && heads.length) {
       const best = heads
         .map((head) => ({head, key: strongest(to.map((_, key) => looking.weight(head, pinned, key)))}))
         .map((found) => ({...found, share: looking.weight(found.head, pinned, found.key)}))
         .sort((a, b) => b.share - a.share)[0];
-      context.say`In ${whichAttention(context)}, layer ${state.layer}, head ${best.head} gives ${percent(best.share)} of its
-        attention for ${word(asking)} to ${wordAt(to.map(({text}) => text), best.key)}: the strongest link of the heads that are on.`;
+      context.say`In ${whichAttention(context)}, layer ${state.layer}, head ${best.head} gives ${percent(best.share)} of
+        the attention of ${word(asking)} to ${wordAt(
+          to.map(({text}) => text),
+          best.key,
+        )}: the strongest link among the heads shown.`;
     }
-    if (!heads.length) context.say`All heads are off: switch one on to see where it looks.`;
+    if (!heads.length) context.say`No head is shown. Choose one to see where it looks.`;
     showControls(context, looking);
     if (context.option("heads-view", "lines") === "all") drawMultiples(context, looking);
     else drawLines(context, looking);
@@ -67,7 +70,9 @@ function lookingOf(context) {
   const isCross = attention.endsWith("cross_attention");
   const fed = [-1, ...trace.target.words.slice(0, trace.target.input_tokens.length - 1)];
   const side = (/** @type {boolean} */ isSource) =>
-    isSource ? {tokens: trace.source.tokens, words: trace.source.words} : {tokens: trace.target.input_tokens, words: fed};
+    isSource
+      ? {tokens: trace.source.tokens, words: trace.source.words}
+      : {tokens: trace.target.input_tokens, words: fed};
   const asks = side(state.stack === "encoder");
   const answers = side(state.stack === "encoder" || isCross);
   const isGrouped = context.option("words", "pieces") === "whole";
@@ -76,7 +81,8 @@ function lookingOf(context) {
   const weights = trace.array(`${attention}.weights`);
   const from = group(asks);
   const to = group(answers);
-  const pinned = context.option("pin", "yes") === "no" ? null : from.findIndex(({tokens}) => tokens.includes(state.token));
+  const pinned =
+    context.option("pin", "yes") === "no" ? null : from.findIndex(({tokens}) => tokens.includes(state.token));
   return {
     from,
     to,
@@ -91,7 +97,11 @@ function headsOn(context) {
   const all = Array.from({length: context.trace.config.heads}, (_, head) => head);
   const chosen = context.option("heads", "all");
   if (chosen === "all") return all;
-  return chosen.split(",").filter(Boolean).map(Number).filter((head) => all.includes(head));
+  return chosen
+    .split(",")
+    .filter(Boolean)
+    .map(Number)
+    .filter((head) => all.includes(head));
 }
 
 /**
@@ -123,14 +133,14 @@ function showControls(context, {heads, pinned}) {
       title: "Show",
       key: "choice-heads-view",
       choices: [
-        {value: "lines", text: "one picture"},
-        {value: "all", text: "every head by itself"},
+        {value: "lines", text: "all heads together"},
+        {value: "all", text: "each head separately"},
       ],
       current: context.option("heads-view", "lines"),
       onpick: (value) => context.setOption("heads-view", value === "lines" ? null : value),
     }),
     oneOf({
-      title: "Lines of",
+      title: "Lines from",
       key: "choice-pin",
       choices: [
         {value: "yes", text: "the chosen token"},
@@ -189,7 +199,8 @@ function drawLines(context, looking) {
   const isNarrow = room < 600;
   const rowHeight = Math.max(from.length, to.length) > 40 ? 20 : 30;
   const size = rowHeight < 24 ? 13 : 16;
-  const longest = (/** @type {Group[]} */ groups) => Math.max(...groups.map(({text}) => textWidth(text, size, true)));
+  const longest = (/** @type {Group[]} */ groups) =>
+    Math.max(...groups.map(({text}) => picture.ruler.width(text, size, true)));
   const cell = Math.max(5, Math.min(isNarrow ? 9 : 16, 130 / Math.max(1, heads.length)));
   const marks = heads.length * cell;
   const nameWidth = Math.min(isNarrow ? 84 : 190, Math.max(longest(from), longest(to)));
@@ -199,16 +210,29 @@ function drawLines(context, looking) {
   const top = 40;
   const middle = (/** @type {number} */ index) => top + (index + 0.5) * rowHeight;
   const isCross = context.attention.endsWith("cross_attention");
-  label(picture, {x: nameWidth, y: 18, text: context.state.stack === "encoder" ? "input" : "output", size: 13, quiet: true, anchor: "end"});
-  label(picture, {x: right + marks + 14, y: 18, text: context.state.stack === "encoder" || isCross ? "input" : "output", size: 13, quiet: true});
+  label(picture, {
+    x: nameWidth,
+    y: 18,
+    text: context.state.stack === "encoder" ? "input" : "output",
+    size: 13,
+    quiet: true,
+    anchor: "end",
+  });
+  label(picture, {
+    x: right + marks + 14,
+    y: 18,
+    text: context.state.stack === "encoder" || isCross ? "input" : "output",
+    size: 13,
+    quiet: true,
+  });
 
   const linesPlace = picture.add(shape("g", {}));
   const marksPlace = picture.add(shape("g", {}));
   const show = (/** @type {number | null} */ focus) => {
     linesPlace.replaceChildren();
     marksPlace.replaceChildren();
-    drawInto(picture, linesPlace, () => {
-      // Heads end a little apart, so that one does not hide another that looks at the same word.
+    picture.into(linesPlace, () => {
+      // Lines of different heads end a little apart, so that none hides another that goes to the same word.
       const apart = Math.min(isNarrow ? 4 : 6, (0.7 * rowHeight) / heads.length);
       heads.forEach((head, place) => {
         const beside = (/** @type {number} */ index) => middle(index) + (place - (heads.length - 1) / 2) * apart;
@@ -216,7 +240,7 @@ function drawLines(context, looking) {
         lines(picture, {left, right, leftY: beside, rightY: beside, links, width: isNarrow ? 8 : 12});
       });
     });
-    drawInto(picture, marksPlace, () => {
+    picture.into(marksPlace, () => {
       if (focus !== null) drawMarks(context, looking, focus, {x: right + 8, cell, rowHeight, top});
     });
     for (const node of names) node.setAttribute("font-weight", Number(node.dataset.index) === focus ? "700" : "400");
@@ -226,17 +250,24 @@ function drawLines(context, looking) {
   const names = [];
   const pick = (/** @type {number} */ index) => {
     const isPinned = index === pinned;
-    // Pressing the pinned token again lets it go.
+    // Pressing the pinned token again unpins it.
     context.update({token: from[index].tokens[0], options: {pin: isPinned ? "no" : null}});
   };
   from.forEach(({text}, index) => {
     const group = picture.group({}, () => {
       picture.add(
-        shape("rect", {x: 0, y: top + index * rowHeight, width: left - 4, height: rowHeight, rx: 6, fill: "transparent"}),
+        shape("rect", {
+          x: 0,
+          y: top + index * rowHeight,
+          width: left - 4,
+          height: rowHeight,
+          rx: 6,
+          fill: "transparent",
+        }),
         {x: 0, y: top + index * rowHeight, width: left, height: rowHeight},
       );
       const y = middle(index) + size * 0.35;
-      label(picture, {x: nameWidth, y, text: fitText(text, nameWidth, size, true), size, anchor: "end"});
+      label(picture, {x: nameWidth, y, text: picture.ruler.fit(text, nameWidth, size, true), size, anchor: "end"});
     });
     const node = /** @type {SVGElement} */ (group.querySelector("text"));
     node.dataset.index = String(index);
@@ -252,17 +283,17 @@ function drawLines(context, looking) {
     group.addEventListener("focus", () => show(index));
     group.addEventListener("blur", () => show(pinned));
     group.addEventListener("keydown", (event) => {
-      const to = {ArrowDown: index + 1, ArrowUp: index - 1}[event.key];
-      if (to === undefined || !from[to]) return;
+      const next = {ArrowDown: index + 1, ArrowUp: index - 1}[event.key];
+      if (next === undefined || !from[next]) return;
       event.preventDefault();
       event.stopPropagation();
-      const next = picture.node.querySelector(`[data-key="looks-${to}"]`);
-      if (next instanceof SVGElement) next.focus();
+      const other = picture.node.querySelector(`[data-key="looks-${next}"]`);
+      if (other instanceof SVGElement) other.focus();
     });
   });
   to.forEach(({text}, index) => {
     const y = middle(index) + size * 0.35;
-    label(picture, {x: right + marks + 14, y, text: fitText(text, nameWidth, size), size});
+    label(picture, {x: right + marks + 14, y, text: picture.ruler.fit(text, nameWidth, size), size});
   });
   show(pinned);
   picture.describe(
@@ -270,22 +301,6 @@ function drawLines(context, looking) {
       ? `Lines from ${from.length} tokens to ${to.length}, for heads ${heads.join(", ")}.`
       : sayLooking(looking, pinned),
   );
-}
-
-/**
- * Draw into a place that is drawn again by itself.
- * @param {import("../draw/picture.js").Picture} picture
- * @param {SVGElement} place
- * @param {() => void} draw
- */
-function drawInto(picture, place, draw) {
-  const outer = picture.current;
-  picture.current = place;
-  try {
-    draw();
-  } finally {
-    picture.current = outer;
-  }
 }
 
 /**
@@ -297,13 +312,13 @@ function sayLooking(looking, query) {
   const said = looking.heads.map((head) => {
     const shares = looking.to.map((_, key) => looking.weight(head, query, key));
     const best = strongest(shares);
-    return `head ${head} most at “${looking.to[best].text}” (${percent(shares[best])})`;
+    return `head ${head} mostly at “${looking.to[best].text}” (${percent(shares[best])})`;
   });
   return `“${looking.from[query].text}” looks: ${said.join(", ")}`;
 }
 
 /**
- * Beside every token that is looked at, how much each head gives it.
+ * How much each head gives to each token, beside the tokens that are looked at.
  * @param {ViewContext} context
  * @param {Looking} looking
  * @param {number} focus
@@ -337,7 +352,7 @@ function drawMarks(context, looking, focus, {x, cell, rowHeight, top}) {
     columns: looking.heads.length,
     cellWidth: cell,
     cellHeight: rowHeight,
-    label: `Shares of attention of “${looking.from[focus].text}”`,
+    label: `The attention of “${looking.from[focus].text}”, by token and head`,
     describe: (key, place) => [
       `head ${looking.heads[place]}: “${looking.from[focus].text}” → “${looking.to[key].text}”`,
       precise(looking.weight(looking.heads[place], focus, key)),
@@ -347,20 +362,20 @@ function drawMarks(context, looking, focus, {x, cell, rowHeight, top}) {
 }
 
 /**
- * Every head by itself, small, beside each other; pressing one shows it alone.
+ * A small picture for each head, side by side; pressing one shows only that head.
  * @param {ViewContext} context
  * @param {Looking} looking
  */
 function drawMultiples(context, looking) {
-  const picture = context.picture("Every head by itself");
+  const picture = context.picture("Each head separately");
   const {from, to, pinned} = looking;
   const {room, theme, trace} = context;
   const heads = trace.config.heads;
-  const longest = Math.max(...[...from, ...to].map(({text}) => textWidth(text, 11, true)));
+  const longest = Math.max(...[...from, ...to].map(({text}) => picture.ruler.width(text, 11, true)));
   const nameWidth = Math.min(72, longest);
   const fit = Math.max(1, Math.min(heads, Math.floor((room + 20) / (nameWidth * 2 + 90))));
   const even = Array.from({length: fit}, (_, place) => fit - place).find((number) => heads % number === 0) ?? 1;
-  const perLine = even * 2 >= fit ? even : fit; // lines of equal length where that wastes little room
+  const perLine = even * 2 >= fit ? even : fit; // lines of equal length if that wastes little room
   const width = Math.floor((room - (perLine - 1) * 20) / perLine);
   const rowHeight = Math.max(8, Math.min(16, 320 / Math.max(from.length, to.length)));
   const size = Math.min(11, rowHeight * 0.85);
@@ -376,20 +391,42 @@ function drawMultiples(context, looking) {
     const isOff = trace.isOff(context.attention, head);
     const group = picture.group({}, () => {
       const box = {x, y, width, height};
-      picture.add(shape("rect", {...box, rx: 10, class: "paper", stroke: headColour(head, theme), "stroke-width": 2}), box);
+      picture.add(
+        shape("rect", {...box, rx: 10, class: "paper", stroke: headColour(head, theme), "stroke-width": 2}),
+        box,
+      );
       label(picture, {x: x + 12, y: y + 22, text: isOff ? `head ${head}, switched off` : `head ${head}`, bold: true});
-      lines(picture, {left, right, leftY: middle, rightY: middle, links: linksOf(looking, pinned, theme, [head], Math.floor(MOST_LINES / heads)), width: 5});
+      lines(picture, {
+        left,
+        right,
+        leftY: middle,
+        rightY: middle,
+        links: linksOf(looking, pinned, theme, [head], Math.floor(MOST_LINES / heads)),
+        width: 5,
+      });
       from.forEach(({text}, index) => {
-        label(picture, {x: left - 4, y: middle(index) + size * 0.35, text: fitText(text, nameWidth, size), size, anchor: "end", bold: index === pinned});
+        label(picture, {
+          x: left - 4,
+          y: middle(index) + size * 0.35,
+          text: picture.ruler.fit(text, nameWidth, size),
+          size,
+          anchor: "end",
+          bold: index === pinned,
+        });
       });
       to.forEach(({text}, index) => {
-        label(picture, {x: right + 4, y: middle(index) + size * 0.35, text: fitText(text, nameWidth, size), size});
+        label(picture, {
+          x: right + 4,
+          y: middle(index) + size * 0.35,
+          text: picture.ruler.fit(text, nameWidth, size),
+          size,
+        });
       });
     });
     const spoken = pinned === null ? `head ${head}` : sayLooking({...looking, heads: [head]}, pinned);
     said.push(spoken);
     pressable(picture, group, {
-      label: `${spoken}: show it alone`,
+      label: `${spoken}: show only this head`,
       onpick: () => context.update({head, options: {heads: String(head), "heads-view": null}}),
       key: `multiple-${head}`,
     });

@@ -35,24 +35,23 @@ export const queryKeyValueView = {
     const {d_model, d_k} = context.trace.config;
     const asking = parts.queryTokens[parts.token];
     const seen = seenToken(context, parts);
-    context.say`Each head first makes three short vectors of a token’s ${d_model} numbers: a ${coloured("q", "query")} (what
-      it looks for), a ${coloured("k", "key")} (what it can be found by) and a ${coloured("v", "value")} (what it hands
-      over). Each is ${coloured("x", "x")} times a matrix that the model learned, and has ${d_k} numbers instead of ${d_model}.`;
+    context.say`Each head first turns a token’s ${d_model} numbers into three shorter vectors: a
+      ${coloured("q", "query")} (what the token is looking for), a ${coloured("k", "key")} (what others can find it by)
+      and a ${coloured("v", "value")} (what it passes on). Each is ${coloured("x", "x")} times a learned matrix and has
+      ${d_k} numbers instead of ${d_model}.`;
     if (parts.isCross) {
-      context.say`Here the decoder asks: the query is made of ${word(asking)}, while keys and values are made of what the
-        top encoder says about the source, here about ${word(parts.keyTokens[seen])}. You see ${parts.headName}.`;
+      context.say`Here the decoder asks. The query comes from ${word(asking)}; keys and values come from the top
+        encoder’s output for the source, here for ${word(parts.keyTokens[seen])}. This is ${parts.headName}.`;
     } else {
-      context.say`You see ${word(asking)} in ${parts.headName}. The first number of its query,
-        ${decimal(parts.vector("q", parts.token)[0], 2)}, is x times the first column of ${raised("W", "Q")}${bias(context)}: point at
-        any number of q, k or v to see which column made it.`;
+      const first = decimal(parts.vector("q", parts.token)[0], 2);
+      context.say`This is ${word(asking)} in ${parts.headName}. The first number of its query, ${first}, is x times the
+        first column of ${raised("W", "Q")}${bias(context)}. Point at any number of q, k or v to see which column it
+        comes from.`;
     }
     if (context.trace.config.norm === "pre" && !parts.isCross) {
-      context.say`This model normalizes before every sub-layer, so ${coloured("x", "x")} is the normalized vector.`;
+      context.say`This model normalizes before each sub-layer, so ${coloured("x", "x")} is the normalized vector.`;
     }
-    if (parts.isRotated) {
-      context.say`This model adds no positions to the words. Instead it turns queries and keys by an angle that grows with
-        the position (${parts.token} here): both are shown before and after.`;
-    }
+    parts.sayPositions(context);
     if (parts.isCross) context.controls(seenPicker(context, parts, seen));
     draw(context, parts, seen);
   },
@@ -60,11 +59,11 @@ export const queryKeyValueView = {
 
 /** @param {ViewContext} context */
 function bias(context) {
-  return document.createTextNode(context.trace.config.bias ? " plus the first of the bias" : "");
+  return document.createTextNode(context.trace.config.bias ? ", plus the first number of the bias" : "");
 }
 
 /**
- * The token whose key and value are shown: the same one, or in encoder-decoder attention the one it looks at most.
+ * The token whose key and value are shown: the same one; in encoder-decoder attention, the one it looks at most.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  */
@@ -82,9 +81,13 @@ function seenToken(context, parts) {
  */
 function seenPicker(context, parts, seen) {
   return oneOf({
-    title: "Seen",
+    title: "Source",
     key: "choice-seen",
-    choices: parts.keyTokens.map((text, token) => ({value: String(token), text, spoken: `${text}, source position ${token}`})),
+    choices: parts.keyTokens.map((text, token) => ({
+      value: String(token),
+      text,
+      spoken: `${text}, source position ${token}`,
+    })),
     current: String(seen),
     onpick: (value, repeated) => context.setOption("seen", value, {replace: repeated}),
   });
@@ -106,16 +109,19 @@ function draw(context, parts, seen) {
   for (const letter of all) {
     const token = tokenOf(letter);
     const pieces = projectionPieces(context, parts, letter, token, largest);
-    if (parts.isRotated && letter !== "v") pieces.push(turnedPiece(context, parts, letter, token, largest));
+    const {placed} = parts.positions;
+    if (placed && letter !== "v") pieces.push(placedPiece(context, parts, placed, letter, token, largest));
     y += equation(picture, {x: 0, y, pieces, room}).height + 10;
   }
-  label(picture, {x: 0, y: y + 16, text: "colours of q, k and v", size: 12, quiet: true});
+  label(picture, {x: 0, y: y + 16, text: "scale of q, k and v", size: 12, quiet: true});
   valueLegend(picture, {x: 150, y: y + 4, largest});
   const said = all.map((letter) => {
     const values = Array.from(parts.vector(letter, tokenOf(letter)).slice(0, 4), (value) => decimal(value));
-    return `${letter} of “${(letter === "q" ? parts.queryTokens : parts.keyTokens)[tokenOf(letter)]}” begins ${values.join(", ")}`;
+    const tokens = letter === "q" ? parts.queryTokens : parts.keyTokens;
+    return `${letter} of “${tokens[tokenOf(letter)]}” begins with ${values.join(", ")}`;
   });
-  picture.describe(`x times W plus bias gives vectors of ${d_k} numbers in ${parts.headName}: ${said.join("; ")}.`);
+  const product = context.trace.config.bias ? "x times W plus bias" : "x times W";
+  picture.describe(`${product} gives vectors of ${d_k} numbers in ${parts.headName}: ${said.join("; ")}.`);
 }
 
 /**
@@ -144,7 +150,9 @@ function projectionPieces(context, parts, letter, token, largest) {
   const showColumn = (/** @type {number | null} */ index) => {
     if (!column || !projection) return;
     column.setAttribute("visibility", index === null ? "hidden" : "visible");
-    if (index !== null) column.setAttribute("x", String(Number(column.getAttribute("data-left")) + (index * wWidth) / d_k));
+    if (index !== null) {
+      column.setAttribute("x", String(Number(column.getAttribute("data-left")) + (index * wWidth) / d_k));
+    }
   };
   /** @type {Piece[]} */
   const pieces = [
@@ -155,7 +163,15 @@ function projectionPieces(context, parts, letter, token, largest) {
       note: `1 × ${d_model}`,
       meaning: "x",
       draw: (left, top) =>
-        void strip(picture, {x: left, y: top, values: x, width: xWidth, name: `x of “${from}”`, meaning: "x", key: `x-${letter}`}),
+        void strip(picture, {
+          x: left,
+          y: top,
+          values: x,
+          width: xWidth,
+          name: `x of “${from}”`,
+          meaning: "x",
+          key: `x-${letter}`,
+        }),
     },
     {
       sign: "×",
@@ -233,11 +249,18 @@ function projectionPieces(context, parts, letter, token, largest) {
         describe: (index) => {
           const title = `${letter} of “${from}”, number ${index}: ${precise(values[index])}`;
           if (!projection) return [title];
-          const product = dot(x, Float64Array.from({length: d_model}, (_, row) => projection.at(row, index)));
+          const product = dot(
+            x,
+            Float64Array.from({length: d_model}, (_, row) => projection.at(row, index)),
+          );
           const start = `x · column ${index} of W^${letter.toUpperCase()} = ${decimal(product, 4)}`;
           if (!projection.bias) return [title, start];
           const offset = projection.bias(index);
-          return [title, start, `plus b: ${decimal(product, 4)} + ${decimal(offset, 4)} = ${decimal(product + offset, 4)}`];
+          return [
+            title,
+            start,
+            `plus b: ${decimal(product, 4)} + ${decimal(offset, 4)} = ${decimal(product + offset, 4)}`,
+          ];
         },
       }),
   });
@@ -258,27 +281,28 @@ function cells(context, d_k, isWide) {
 }
 
 /**
- * The query or key after it was turned.
+ * The query or key as positions left it.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
+ * @param {import("../positions/plain.js").Placed} placed
  * @param {"q" | "k"} letter
  * @param {number} token
  * @param {number} largest
  * @returns {Piece}
  */
-function turnedPiece(context, parts, letter, token, largest) {
+function placedPiece(context, parts, placed, letter, token, largest) {
   const {d_k} = context.trace.config;
   const isWide = context.room >= 700;
   const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
   const before = parts.vector(letter, token);
-  const values = parts.vector(`${letter}_rotated`, token);
+  const values = parts.vector(parts.positions.meeting[letter], token);
   const [cellWidth, columns] = cells(context, d_k, isWide);
   return {
-    sign: "↻",
+    sign: placed.sign,
     width: Math.min(columns, d_k) * cellWidth,
     height: wrappedHeight(d_k, columns),
-    name: `${letter} “${from}”, turned`,
-    note: `turned as position ${token} asks`,
+    name: `${letter} “${from}”, ${placed.word}`,
+    note: placed.note(token),
     meaning: letter,
     draw: (left, top) =>
       void wrappedVector(context.picture(""), {
@@ -287,17 +311,14 @@ function turnedPiece(context, parts, letter, token, largest) {
         values,
         columns,
         cellWidth,
-        name: `${letter} of “${from}” turned`,
+        name: `${letter} of “${from}” ${placed.word}`,
         meaning: letter,
         largest,
-        key: `${letter}-turned`,
-        describe: (index) => {
-          const pair = (index + d_k / 2) % d_k;
-          return [
-            `turned ${letter} of “${from}”, number ${index}: ${precise(values[index])}`,
-            `turned together with number ${pair}; before: ${decimal(before[index], 4)} and ${decimal(before[pair], 4)}`,
-          ];
-        },
+        key: `${letter}-${placed.word}`,
+        describe: (index) => [
+          `${placed.word} ${letter} of “${from}”, number ${index}: ${precise(values[index])}`,
+          placed.tell(before, index),
+        ],
       }),
   };
 }

@@ -1,11 +1,11 @@
-// Row 9, the score: how well a query and each key fit, as a dot product, term by term.
+// Row 9, the score: how well a query matches each key, as a dot product, term by term.
 
 import {coloured, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
 import {decimal, extent, precise} from "../numbers.js";
 import {strip} from "../draw/matrix.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
@@ -18,7 +18,7 @@ import {bareStrip, columnsFor, LINE, wrappedVector} from "./wrapped_vector.js";
 
 const ROW = 28;
 const DIGITS = 2;
-const MOST = 30; // keys; of a longer sentence those that fit best
+const MOST = 30; // keys; of a longer sentence, the best matches
 
 /** @type {import("../views.js").View} */
 export const scoreView = {
@@ -31,24 +31,18 @@ export const scoreView = {
     const asking = parts.queryTokens[parts.token];
     const scores = parts.array("scores").row(parts.head, parts.token);
     const key = chosenKey(context, parts, scores);
-    context.say`How much should ${word(asking)} look at every other token? Its ${coloured("q", "query")} is multiplied number
-      by number with each ${coloured("k", "key")}, and the products are summed: the dot product, which is large where
-      the two point the same way.`;
+    context.say`How much should ${word(asking)} look at each token? Multiply its ${coloured("q", "query")} with each
+      ${coloured("k", "key")}, number by number, and add up the products. This dot product is large if the two vectors
+      point the same way.`;
     const allowed = parts.isMasked ? scores.slice(0, parts.token + 1) : scores;
     const best = strongest(allowed);
-    context.say`In ${parts.headName}, ${word(asking)} fits ${wordAt(parts.keyTokens, best)} best: ${decimal(scores[best])}. Point
-      at a token, or choose it, to see its sum term by term.`;
+    context.say`In ${parts.headName}, ${word(asking)} matches ${wordAt(parts.keyTokens, best)} best, with a score of
+      ${decimal(scores[best])}. Point at a token or choose it to see the sum term by term.`;
     if (parts.isMasked && parts.token < parts.keyTokens.length - 1) {
-      context.say`Tokens after ${word(asking)} have scores too, but they are hidden in the next step: the decoder must not
-        see what it has not written yet.`;
+      context.say`Tokens after ${word(asking)} have scores too, but the next step hides them: the decoder must not see
+        words that it has not written yet.`;
     }
-    if (parts.isRelative) {
-      context.say`This model knows positions by distance: to q·k (what is said) it adds the query times a learned vector
-        for how far apart the two stand (where it is said), up to ${context.trace.config.max_distance} places.`;
-    } else if (parts.isRotated) {
-      context.say`Queries and keys have been turned by their positions before they meet, so their dot product also knows
-        how far apart the two stand.`;
-    }
+    parts.sayPositions(context);
     draw(context, parts, scores, key);
   },
 };
@@ -78,18 +72,44 @@ function draw(context, parts, scores, key) {
   const {room} = context;
   const seen = scores.map((score, at) => (isHidden(parts, at) ? -Infinity : score));
   const shown = keysToShow(seen, MOST, key);
-  const {q: qName, k: kName} = parts.meeting;
-  const query = parts.vector(qName, parts.token);
+  const {meeting, placed} = parts.positions;
+  const query = parts.vector(meeting.q, parts.token);
   const isWide = room >= 600;
-  const nameWidth = Math.min(isWide ? 130 : 80, Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4);
+  const nameWidth = Math.min(isWide ? 130 : 80, picture.ruler.widest(parts.keyTokens, 14, true) + 4);
   const stripWidth = isWide ? Math.min(240, room * 0.28) : room - nameWidth - 90;
   const left = nameWidth + 10;
-  const largest = Math.max(extent(query).size, ...parts.keyTokens.map((_, token) => extent(parts.vector(kName, token)).size));
+  const largest = Math.max(
+    extent(query).size,
+    ...parts.keyTokens.map((_, token) => extent(parts.vector(meeting.k, token)).size),
+  );
 
-  label(picture, {x: nameWidth, y: 18, text: fitText(`q “${asking}”`, nameWidth, 14, true), anchor: "end", bold: true, meaning: "q"});
-  strip(picture, {x: left, y: 3, values: query, width: stripWidth, name: `${qName} of “${asking}”`, meaning: "q", largest, key: "score-q"});
+  label(picture, {
+    x: nameWidth,
+    y: 18,
+    text: picture.ruler.fit(`q “${asking}”`, nameWidth, 14, true),
+    anchor: "end",
+    bold: true,
+    meaning: "q",
+  });
+  strip(picture, {
+    x: left,
+    y: 3,
+    values: query,
+    width: stripWidth,
+    name: `${meeting.q} of “${asking}”`,
+    meaning: "q",
+    largest,
+    key: "score-q",
+  });
   const top = 66;
-  label(picture, {x: left, y: top - 10, text: shown.length < scores.length ? `the keys that fit best, of ${scores.length}` : "keys", size: 13, bold: true, meaning: "k"});
+  label(picture, {
+    x: left,
+    y: top - 10,
+    text: shown.length < scores.length ? `the best matches of ${scores.length} keys` : "keys",
+    size: 13,
+    bold: true,
+    meaning: "k",
+  });
   const columns = scoreColumns(parts, scores, left + stripWidth + 18, room, isWide);
   for (const column of columns) {
     label(picture, {x: column.right, y: top - 10, text: column.title, size: 13, bold: true, anchor: "end"});
@@ -108,9 +128,9 @@ function draw(context, parts, scores, key) {
     cellHeight: ROW,
     label: `Scores: ${names.slice(0, 12).join(", ")}`,
     describe: (row) => [
-      `${qName === "q" ? "q" : "turned q"} of “${asking}” · k of “${parts.keyTokens[shown[row]]}”`,
+      `${placed ? `${placed.word} q` : "q"} of “${asking}” · k of “${parts.keyTokens[shown[row]]}”`,
       precise(scores[shown[row]]),
-      ...(isHidden(parts, shown[row]) ? ["will be hidden: it comes later"] : []),
+      ...(isHidden(parts, shown[row]) ? ["comes later: hidden in the next step"] : []),
     ],
     onread: (row) => show(row === null ? key : shown[row]),
     onpick: (row) => context.setOption("key", String(shown[row]), {replace: true}),
@@ -128,7 +148,7 @@ function isHidden(parts, key) {
 }
 
 /**
- * The columns of numbers at the right: the score alone, or its two parts and it.
+ * The columns of numbers on the right: the score, or its parts and the score.
  * @param {AttentionParts} parts
  * @param {Float32Array} scores
  * @param {number} left
@@ -136,27 +156,38 @@ function isHidden(parts, key) {
  * @param {boolean} isWide
  */
 function scoreColumns(parts, scores, left, room, isWide) {
-  if (!parts.isRelative || !isWide) return [{title: "score", values: scores, right: isWide ? room - 4 : left + 56}];
-  const content = parts.array("scores_content").row(parts.head, parts.token);
-  const position = parts.array("scores_position").row(parts.head, parts.token);
-  const pairs = Array.from(scores, (score, key) => addsUp([content[key], position[key]], score, DIGITS));
+  const scoreParts = parts.positions.scoreParts(parts);
+  if (scoreParts.length === 1 || !isWide) {
+    return [{title: "score", values: scores, right: isWide ? room - 4 : left + 56}];
+  }
+  const rows = scoreParts.map(({array}) => parts.array(array).row(parts.head, parts.token));
+  const shown = Array.from(scores, (score, key) =>
+    addsUp(
+      rows.map((row) => row[key]),
+      score,
+      DIGITS,
+    ),
+  );
   return [
-    {title: "content", values: Float32Array.from(pairs, ([part]) => part), right: left + 62},
-    {title: "+ position", values: Float32Array.from(pairs, ([, part]) => part), right: left + 148},
+    ...scoreParts.map(({title}, index) => ({
+      title: index ? `+ ${title}` : title,
+      values: Float32Array.from(shown, (terms) => terms[index]),
+      right: left + 62 + index * 86,
+    })),
     {title: "= score", values: scores, right: room - 4},
   ];
 }
 
 /**
- * One line for each key: its vector and what came of it.
+ * One line for each key: its vector and its score.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {{left: number, top: number, nameWidth: number, stripWidth: number, largest: number, key: number,
- *   columns: {title: string, values: Float32Array, right: number}[], isWide: boolean, scores: Float32Array, shown: number[]}} given
+ *   columns: {title: string, values: Float32Array, right: number}[], isWide: boolean, scores: Float32Array,
+ *   shown: number[]}} given
  */
 function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores, shown}) {
   const picture = context.picture("");
-  const {k: kName} = parts.meeting;
   const {strong, soft} = shades("neutral", picture.theme);
   const before = columns[columns.length - 2]?.right ?? left + stripWidth;
   const barLeft = before + 24;
@@ -169,12 +200,12 @@ function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, co
     const hidden = isHidden(parts, row);
     picture.group({opacity: hidden ? 0.45 : null}, () => {
       if (row === key) picture.add(shape("rect", {x: 0, y, width: context.room, height: ROW, rx: 6, fill: soft}));
-      const text = fitText(token, nameWidth, 14, row === key);
+      const text = picture.ruler.fit(token, nameWidth, 14, row === key);
       label(picture, {x: nameWidth, y: y + 19, text, anchor: "end", bold: row === key});
       bareStrip(picture, {
         x: left,
         y: y + 4,
-        values: parts.vector(kName, row),
+        values: parts.vector(parts.positions.meeting.k, row),
         width: stripWidth,
         cellHeight: ROW - 8,
         name: "k",
@@ -208,49 +239,40 @@ function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, co
  */
 function drawTerms(context, parts, panel, top, key) {
   const picture = context.picture("");
+  const query = parts.vector(parts.positions.meeting.q, parts.token);
+  const terms = parts.positions.scoreParts(parts).map((part) => ({
+    ...part,
+    total: parts.array(part.array).at(parts.head, parts.token, key),
+  }));
   panel.replaceChildren();
-  const outer = picture.current;
-  picture.current = panel;
-  const {q: qName, k: kName} = parts.meeting;
-  const query = parts.vector(qName, parts.token);
-  const asking = parts.queryTokens[parts.token];
-  const token = parts.keyTokens[key];
-  const scoreName = parts.isRelative ? "scores_content" : "scores";
-  let y = top;
-  try {
-    y = drawProduct(context, {
-      y,
-      title: `q “${asking}” · k “${token}”`,
-      query,
-      other: parts.vector(kName, key),
-      letter: "k",
-      total: parts.array(scoreName).at(parts.head, parts.token, key),
-    });
-    if (parts.isRelative) {
-      const distance = parts.distance(parts.token, key);
-      const other = parts.distanceVector("key", distance);
-      const total = parts.array("scores_position").at(parts.head, parts.token, key);
-      const title = `q “${asking}” · the vector for distance ${decimal(distance, 0)}`;
-      if (other) y = drawProduct(context, {y, title, query, other, letter: "a", total});
+  picture.into(panel, () => {
+    let y = top;
+    for (const {heading, vector, letter, total, missing} of terms) {
+      const title = heading(key);
+      const other = vector(key);
+      if (other) y = drawProduct(context, {y, title, query, other, letter, total});
       else {
-        label(picture, {x: 0, y: y + 16, text: `${title} = ${decimal(total)} (the table of distances is not in this file)`});
+        label(picture, {x: 0, y: y + 16, text: `${title} = ${decimal(total)} (${missing})`});
         y += 36;
       }
-      const sum = parts.array("scores").at(parts.head, parts.token, key);
-      const content = parts.array("scores_content").at(parts.head, parts.token, key);
-      const [a, b] = addsUp([content, total], sum, DIGITS);
-      const text = `score = ${decimal(a)} (content) + ${decimal(b)} (position) = ${decimal(sum)}`;
-      label(picture, {x: 0, y: y + 16, text, bold: true, size: 15});
     }
-  } finally {
-    picture.current = outer;
-  }
+    if (terms.length === 1) return;
+    const score = parts.array("scores").at(parts.head, parts.token, key);
+    const shown = addsUp(
+      terms.map(({total}) => total),
+      score,
+      DIGITS,
+    );
+    const sum = terms.map(({title}, index) => `${decimal(shown[index])} (${title})`).join(" + ");
+    label(picture, {x: 0, y: y + 16, text: `score = ${sum} = ${decimal(score)}`, bold: true, size: 15});
+  });
 }
 
 /**
  * Two vectors and their products, in lines, and the sum.
  * @param {ViewContext} context
- * @param {{y: number, title: string, query: ArrayLike<number>, other: ArrayLike<number>, letter: string, total: number}} given
+ * @param {{
+ *   y: number, title: string, query: ArrayLike<number>, other: ArrayLike<number>, letter: string, total: number}} given
  * @returns {number} where it ends
  */
 function drawProduct(context, {y, title, query, other, letter, total}) {
@@ -268,7 +290,11 @@ function drawProduct(context, {y, title, query, other, letter, total}) {
   for (let first = 0; first < length; first += columns) {
     const slice = (/** @type {ArrayLike<number>} */ values) => Array.from(values).slice(first, first + columns);
     /** @type {[string, ArrayLike<number>, import("../colour.js").Meaning, number][]} */
-    const rows = [["q", query, "q", largest], [`× ${letter}`, other, "k", largest], ["=", shown, "neutral", largestProduct]];
+    const rows = [
+      ["q", query, "q", largest],
+      [`× ${letter}`, other, "k", largest],
+      ["=", shown, "neutral", largestProduct],
+    ];
     rows.forEach(([name, values, meaning, most], row) => {
       const rowTop = top + row * (LINE + 2);
       label(picture, {x: left - 8, y: rowTop + 18, text: name, anchor: "end", bold: true, meaning});
@@ -282,7 +308,7 @@ function drawProduct(context, {y, title, query, other, letter, total}) {
         meaning,
         largest: most,
         digits: DIGITS,
-        isRead: row === 2, // one stop for the keyboard: it tells all three numbers
+        isRead: row === 2, // one stop for the keyboard: its tooltip has all three numbers
         key: `terms-${letter}-${row}-${first}`,
         describe: (index) => {
           const i = first + index;
@@ -292,7 +318,7 @@ function drawProduct(context, {y, title, query, other, letter, total}) {
     });
     top += 3 * (LINE + 2) + 12;
   }
-  const text = `all ${length} products together: ${decimal(total, DIGITS)}`;
+  const text = `sum of all ${length} products: ${decimal(total, DIGITS)}`;
   label(picture, {x: 0, y: top + 12, text, bold: true, size: 15});
   return top + 34;
 }

@@ -1,11 +1,11 @@
-// Row 10, divide by √d_k and take the softmax: from scores to shares of attention.
+// Row 10, divide by √d_k and take the softmax: from scores to attention weights.
 
 import {coloured, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {headColour} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
 import {columnLabels, columnLabelsHeight} from "../draw/matrix.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
@@ -13,11 +13,11 @@ import {raised} from "./choices.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
- * @typedef {{name: string, raised?: string, values: ArrayLike<number>, write: (value: number) => string, bold?: boolean}} Step
+ * @typedef {{name: string, values: ArrayLike<number>, write: (value: number) => string, bold?: boolean}} Step
  */
 
 const DIGITS = 3;
-const MOST = 40; // tokens; of a longer sentence those with the largest shares, and all others together
+const MOST = 40; // tokens; of a longer sentence, those with the largest weights, and all others together
 const SMALLEST = 12; // type that can still be read from afar
 
 /** @type {import("../views.js").View} */
@@ -34,16 +34,17 @@ export const softmaxView = {
     const scaled = parts.array("scaled").row(parts.head, parts.token);
     const weights = parts.array("weights").row(parts.head, parts.token);
     const best = strongest(weights);
-    context.say`The longer the vectors, the larger their dot products, so every score is divided by the square root of
-      their length: ${`√${d_k} = ${decimal(Math.sqrt(d_k), 2)}`}. The softmax then turns the scores into shares: all positive,
-      and ${"1"} together.`;
-    context.say`${word(asking)} gives ${percent(weights[best])} of its attention in ${parts.headName} to
-      ${wordAt(parts.keyTokens, best)}: its score of ${decimal(scores[best])} becomes ${decimal(scaled[best])}, and
-      ${raised("e", decimal(scaled[best]))} is that share of the sum of all of them.`;
+    context.say`The more numbers a vector has, the larger its dot products. So each score is divided by the square root
+      of that number: ${`√${d_k} = ${decimal(Math.sqrt(d_k), 2)}`}. The softmax then turns the scores into weights: all
+      positive, adding up to ${"1"}.`;
+    context.say`In ${parts.headName}, ${word(asking)} gives ${percent(weights[best])} of its attention to
+      ${wordAt(parts.keyTokens, best)}: the score ${decimal(scores[best])} becomes ${decimal(scaled[best])}, and
+      ${raised("e", decimal(scaled[best]))} is ${percent(weights[best])} of the sum over all tokens.`;
     if (parts.isMasked) {
-      context.say`Whatever comes after ${word(asking)} is hidden: its score is set to ${"−∞"}, and its share is exactly
-        ${"0"}. ${coloured("z", "Nothing")} of it can reach the result.`;
+      context.say`Tokens after ${word(asking)} are hidden: their scores are set to ${"−∞"} and their weights are exactly
+        ${"0"}, so that ${coloured("z", "nothing")} of them reaches the result.`;
     }
+    parts.sayPositions(context);
     draw(context, parts, {scores, scaled, weights});
   },
 };
@@ -59,26 +60,35 @@ function draw(context, parts, {scores, scaled, weights}) {
   const said = parts.keyTokens.map(
     (token, key) => `${token}: ${decimal(scores[key])}, ${decimal(scaled[key])}, ${decimal(weights[key], DIGITS)}`,
   );
-  picture.describe(`Score, score divided by the root of ${d_k}, softmax, for each token. ${said.slice(0, 40).join("; ")}.`);
+  picture.describe(
+    `For each token: score, score divided by the root of ${d_k}, softmax. ${said.slice(0, 40).join("; ")}.`,
+  );
   const shares = addsUp(weights, 1, DIGITS);
-  const divided = parts.isMasked ? `÷ √${d_k}, hidden −∞` : `÷ √${d_k}`;
+  const {bias} = parts.positions;
+  const divided = `÷ √${d_k}${bias ? ` ${bias.title}` : ""}${parts.isMasked ? ", hidden −∞" : ""}`;
   /** @type {Step[]} */
   const steps = [
     {name: "score", values: scores, write: (value) => decimal(value)},
     {name: divided, values: scaled, write: (value) => decimal(value)},
     {name: "softmax", values: shares, write: (value) => decimal(value, DIGITS), bold: true},
   ];
-  const nameWidth = Math.max(...steps.map((step) => textWidth(step.name, 14, true))) + 14;
+  const nameWidth = Math.max(...steps.map((step) => picture.ruler.width(step.name, 14, true))) + 14;
   const cellWidth = (context.room - nameWidth - 6) / parts.keyTokens.length;
-  const tell = (/** @type {number} */ step, /** @type {number} */ key) => tellStep(parts, {scores, scaled, weights}, step, key);
-  const widest = Math.max(...steps.flatMap((step) => Array.from(step.values, (value) => textWidth(step.write(value), 15, step.bold))));
+  const tell = (/** @type {number} */ step, /** @type {number} */ key) =>
+    tellStep(parts, {scores, scaled, weights}, step, key);
+  const widest = Math.max(
+    ...steps.flatMap((step) =>
+      Array.from(step.values, (value) => picture.ruler.width(step.write(value), 15, step.bold)),
+    ),
+  );
   const size = Math.min(15, (15 * (cellWidth - 8)) / widest);
-  if (size >= SMALLEST) drawAcross(context, parts, steps, {nameWidth, cellWidth: Math.min(cellWidth, 90), size}, weights, tell);
-  else drawDown(context, parts, steps, weights, tell);
+  if (size >= SMALLEST) {
+    drawAcross(context, parts, steps, {nameWidth, cellWidth: Math.min(cellWidth, 90), size}, weights, tell);
+  } else drawDown(context, parts, steps, weights, tell);
 }
 
 /**
- * What the tooltip says of a cell.
+ * The tooltip of a cell.
  * @param {AttentionParts} parts
  * @param {{scores: Float32Array, scaled: Float32Array, weights: Float32Array}} numbers
  * @param {number} step
@@ -90,13 +100,18 @@ function tellStep(parts, {scores, scaled, weights}, step, key) {
   if (step === 0) return [`score of ${token}`, precise(scores[key])];
   if (step === 1) {
     if (scaled[key] === -Infinity) return [`${token} comes later`, "hidden: −∞ instead of a score"];
-    return [`${token}: ${decimal(scores[key], 4)} ÷ ${decimal(root, 4)}`, precise(scaled[key])];
+    const bias = parts.positions.bias?.of(parts.trace, parts.head, parts.token, key);
+    const added = bias === undefined ? "" : ` ${bias < 0 ? "−" : "+"} ${decimal(Math.abs(bias), 4)}`;
+    return [`${token}: ${decimal(scores[key], 4)} ÷ ${decimal(root, 4)}${added}`, precise(scaled[key])];
   }
-  if (scaled[key] === -Infinity) return [`share of ${token}`, "e^−∞ = 0"];
+  if (scaled[key] === -Infinity) return [`weight of ${token}`, "e^−∞ = 0"];
   let sum = 0;
   for (const value of scaled) sum += Math.exp(value);
   const power = Math.exp(scaled[key]);
-  return [`share of ${token}: ${precise(weights[key])}`, `e^${decimal(scaled[key])} = ${precise4(power)}, of ${precise4(sum)} in all`];
+  return [
+    `weight of ${token}: ${precise(weights[key])}`,
+    `e^${decimal(scaled[key])} = ${precise4(power)}, of ${precise4(sum)} in total`,
+  ];
 }
 
 /** @param {number} value */
@@ -117,7 +132,7 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
   const picture = context.picture("");
   const rowHeight = 40;
   const names = parts.keyTokens;
-  const top = columnLabelsHeight(names, cellWidth) + 4;
+  const top = columnLabelsHeight(picture, names, cellWidth) + 4;
   const width = names.length * cellWidth;
   const box = {x: nameWidth, y: top, width, height: steps.length * rowHeight};
   columnLabels(picture, {box, names, current: strongest(weights)});
@@ -127,7 +142,15 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
     label(picture, {x: nameWidth - 10, y: y + 25, text: step.name, bold: true, anchor: "end"});
     names.forEach((_, key) => {
       const text = step.write(step.values[key]);
-      label(picture, {x: nameWidth + (key + 0.5) * cellWidth, y: y + 25, text, size, anchor: "middle", numeric: true, bold: step.bold});
+      label(picture, {
+        x: nameWidth + (key + 0.5) * cellWidth,
+        y: y + 25,
+        text,
+        size,
+        anchor: "middle",
+        numeric: true,
+        bold: step.bold,
+      });
     });
   });
   const base = top + box.height + 130;
@@ -136,7 +159,14 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
     const height = Math.max(1, weights[key] * 112);
     const barWidth = Math.min(40, cellWidth - 10);
     picture.add(
-      shape("rect", {x: nameWidth + (key + 0.5) * cellWidth - barWidth / 2, y: base - height, width: barWidth, height, rx: 3, fill: colour}),
+      shape("rect", {
+        x: nameWidth + (key + 0.5) * cellWidth - barWidth / 2,
+        y: base - height,
+        width: barWidth,
+        height,
+        rx: 3,
+        fill: colour,
+      }),
       {x: nameWidth, y: base, width, height: 2},
     );
   });
@@ -155,7 +185,7 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
 }
 
 /**
- * One line for each token, where columns would not fit.
+ * One line for each token, if columns do not fit.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {Step[]} steps
@@ -166,7 +196,7 @@ function drawDown(context, parts, steps, weights, tell) {
   const picture = context.picture("");
   const rowHeight = 30;
   const isWide = context.room >= 600;
-  const nameWidth = Math.min(isWide ? 150 : 86, Math.max(...parts.keyTokens.map((token) => textWidth(token, 14, true))) + 4);
+  const nameWidth = Math.min(isWide ? 150 : 86, picture.ruler.widest(parts.keyTokens, 14, true) + 4);
   const titles = steps.map((step) => step.name.split(",")[0]);
   const cellWidth = isWide ? 110 : Math.floor((context.room - nameWidth - 8) / steps.length);
   const left = nameWidth + 8;
@@ -183,10 +213,23 @@ function drawDown(context, parts, steps, weights, tell) {
     const token = parts.keyTokens[key];
     const y = top + row * rowHeight;
     band(context, {x: left, y: y + 2, width: steps.length * cellWidth, height: rowHeight - 4});
-    label(picture, {x: nameWidth, y: y + 20, text: fitText(token, nameWidth, 14, key === best), anchor: "end", bold: key === best});
+    label(picture, {
+      x: nameWidth,
+      y: y + 20,
+      text: picture.ruler.fit(token, nameWidth, 14, key === best),
+      anchor: "end",
+      bold: key === best,
+    });
     steps.forEach((step, column) => {
       const text = step.write(step.values[key]);
-      label(picture, {x: left + (column + 1) * cellWidth - 8, y: y + 20, text, anchor: "end", numeric: true, bold: step.bold});
+      label(picture, {
+        x: left + (column + 1) * cellWidth - 8,
+        y: y + 20,
+        text,
+        anchor: "end",
+        numeric: true,
+        bold: step.bold,
+      });
     });
     if (isWide) {
       const bar = {x: barLeft, y: y + 6, width: Math.max(1, weights[key] * room), height: rowHeight - 12};
@@ -197,7 +240,13 @@ function drawDown(context, parts, steps, weights, tell) {
     const y = top + shown.length * rowHeight + 20;
     const {values, write} = steps[steps.length - 1];
     const rest = write(1 - shown.reduce((sum, key) => sum + values[key], 0));
-    label(picture, {x: nameWidth, y, text: fitText(`${others} others`, nameWidth, 14), anchor: "end", quiet: true});
+    label(picture, {
+      x: nameWidth,
+      y,
+      text: picture.ruler.fit(`${others} others`, nameWidth, 14),
+      anchor: "end",
+      quiet: true,
+    });
     label(picture, {x: left + steps.length * cellWidth - 8, y, text: rest, anchor: "end", numeric: true, quiet: true});
   }
   readable(picture, {
@@ -218,6 +267,12 @@ function drawDown(context, parts, steps, weights, tell) {
  * @param {import("../draw/picture.js").Box} box
  */
 function band(context, box) {
-  const rect = shape("rect", {...box, rx: Math.min(6, box.height / 2), class: "band", fill: "currentColor", "fill-opacity": 0.06});
+  const rect = shape("rect", {
+    ...box,
+    rx: Math.min(6, box.height / 2),
+    class: "band",
+    fill: "currentColor",
+    "fill-opacity": 0.06,
+  });
   context.picture("").add(rect, box);
 }

@@ -5,7 +5,7 @@ import {shape} from "../dom.js";
 import {css, inkOn, shades, shareRgb, headColour} from "../colour.js";
 import {decimal, extent, percent, precise} from "../numbers.js";
 import {strip} from "../draw/matrix.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {AttentionParts, strongest} from "./attention_parts.js";
@@ -15,7 +15,7 @@ import {bareStrip} from "./wrapped_vector.js";
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
  * @typedef {{name: string, weight: number | null, values: ArrayLike<number>, source?: ArrayLike<number>}} Term
- *   one line of the sum: values are what it adds to z; source: the v that it was made of
+ *   one row of the sum: values are what it adds to z; source: the v it comes from
  */
 
 const DIGITS = 3;
@@ -33,22 +33,19 @@ export const weightedValuesView = {
     const asking = parts.queryTokens[parts.token];
     const weights = parts.array("weights").row(parts.head, parts.token);
     const best = strongest(weights);
-    context.say`Now every token’s ${coloured("v", "value")} is multiplied by its share of attention: what matters little is
-      drowned out, ${wordAt(parts.keyTokens, best)} with ${percent(weights[best])} is kept most. The sum of all of them is
-      ${coloured("z", "z")}, what ${parts.headName} has to say about ${word(asking)}.`;
-    context.say`Every column below adds up, to the last digit shown (the terms are rounded so that they do; point at one
-      for the exact number).`;
-    if (parts.isRelative) {
-      context.say`This model also adds, for every token, its share times a learned vector for its distance. That is the
-        line called ${"distances"}.`;
-    }
-    if (parts.isOff) context.say`This head is switched off: its sum is multiplied by ${"0"} before it goes on.`;
+    context.say`Each token’s ${coloured("v", "value")} is multiplied by its attention weight. Tokens that matter little
+      almost vanish; ${wordAt(parts.keyTokens, best)}, with ${percent(weights[best])}, counts most. The sum is
+      ${coloured("z", "z")}: what ${parts.headName} has to say about ${word(asking)}.`;
+    context.say`Each column below adds up to the last digit shown. The terms are rounded to make that work; point at one
+      for the exact number.`;
+    parts.sayPositions(context);
+    if (parts.isOff) context.say`This head is switched off: its sum is multiplied by ${"0"}.`;
     draw(context, parts, weights);
   },
 };
 
 /**
- * The lines of the sum, in the sentence's order; in long sentences the smaller ones together.
+ * The rows of the sum, in the sentence's order; in long sentences the smaller ones are added together.
  * @param {AttentionParts} parts
  * @param {Float32Array} weights
  * @returns {Term[]}
@@ -73,14 +70,11 @@ export function termsOf(parts, weights) {
   if (shown.size < weights.length) {
     terms.push({name: `${weights.length - shown.size} others`, weight: restWeight, values: rest});
   }
-  if (parts.isRelative) {
-    terms.push({name: "distances", weight: null, values: parts.array("z_position").row(parts.head, parts.token)});
-  }
-  return terms;
+  return [...terms, ...parts.positions.moreValues(parts).map((more) => ({...more, weight: null}))];
 }
 
 /**
- * The sum before a switch: z itself, or what it would have been.
+ * The sum before a switched-off head sets it to zero: z itself, if the head is on.
  * @param {AttentionParts} parts
  * @param {Term[]} terms
  */
@@ -102,7 +96,10 @@ function draw(context, parts, weights) {
   const isWide = room >= 600;
   const terms = termsOf(parts, weights);
   const z = sumOf(parts, terms);
-  const nameWidth = Math.min(isWide ? 110 : 72, Math.max(60, ...terms.map((term) => textWidth(term.name, 14, true) + 2)));
+  const nameWidth = Math.min(
+    isWide ? 110 : 72,
+    Math.max(60, ...terms.map((term) => picture.ruler.width(term.name, 14, true) + 2)),
+  );
   const weightLeft = nameWidth + 8;
   const left = weightLeft + 62;
   const inNumbers = columnsShown(context, d_k, Math.floor((room - left - (isWide ? 150 : 0)) / 58));
@@ -112,24 +109,53 @@ function draw(context, parts, weights) {
 
   if (inNumbers.count < d_k) context.controls(inNumbers.picker);
   const top = 34;
-  label(picture, {x: weightLeft + 50, y: 22, text: "share", size: 13, bold: true, anchor: "end"});
-  if (isWide) label(picture, {x: left, y: 22, text: "share × v, all numbers", size: 13, bold: true, meaning: "v"});
+  label(picture, {x: weightLeft + 50, y: 22, text: "weight", size: 13, bold: true, anchor: "end"});
+  if (isWide) label(picture, {x: left, y: 22, text: "weight × v, all numbers", size: 13, bold: true, meaning: "v"});
   for (let column = 0; column < inNumbers.count; column++) {
     const x = numberLeft + (column + 1) * cellWidth - 8;
-    label(picture, {x, y: 22, text: String(inNumbers.first + column), size: 12, quiet: true, anchor: "end", numeric: true});
+    label(picture, {
+      x,
+      y: 22,
+      text: String(inNumbers.first + column),
+      size: 12,
+      quiet: true,
+      anchor: "end",
+      numeric: true,
+    });
   }
   const largest = Math.max(...terms.map((term) => extent(term.values).size), extent(z).size);
-  const shares = addsUp(terms.map((term) => term.weight ?? 0), 1, DIGITS);
+  const shares = addsUp(
+    terms.map((term) => term.weight ?? 0),
+    1,
+    DIGITS,
+  );
   const columns = Array.from({length: inNumbers.count}, (_, column) => {
     const index = inNumbers.first + column;
-    return addsUp(terms.map((term) => term.values[index]), z[index], DIGITS);
+    return addsUp(
+      terms.map((term) => term.values[index]),
+      z[index],
+      DIGITS,
+    );
   });
   const {soft} = shades("v", picture.theme);
   terms.forEach((term, row) => {
     const y = top + row * ROW;
-    label(picture, {x: nameWidth, y: y + 19, text: fitText(term.name, nameWidth, 14), anchor: "end"});
-    if (term.weight !== null) shareMark(context, parts.head, {x: weightLeft, y: y + 3, share: term.weight, text: decimal(shares[row], DIGITS)});
-    if (isWide) bareStrip(picture, {x: left, y: y + 3, values: term.values, width: stripWidth, cellHeight: ROW - 6, largest, meaning: "v", name: "share × v"});
+    label(picture, {x: nameWidth, y: y + 19, text: picture.ruler.fit(term.name, nameWidth, 14), anchor: "end"});
+    if (term.weight !== null) {
+      shareMark(context, parts.head, {x: weightLeft, y: y + 3, share: term.weight, text: decimal(shares[row], DIGITS)});
+    }
+    if (isWide) {
+      bareStrip(picture, {
+        x: left,
+        y: y + 3,
+        values: term.values,
+        width: stripWidth,
+        cellHeight: ROW - 6,
+        largest,
+        meaning: "v",
+        name: "weight × v",
+      });
+    }
     const band = {x: numberLeft, y: y + 2, width: inNumbers.count * cellWidth, height: ROW - 4};
     picture.add(shape("rect", {...band, rx: 5, fill: soft}), band);
     columns.forEach((column, place) => {
@@ -138,9 +164,28 @@ function draw(context, parts, weights) {
     });
   });
   const line = top + terms.length * ROW + 7;
-  const rule = {x1: weightLeft, x2: numberLeft + inNumbers.count * cellWidth, y1: line, y2: line, stroke: "currentColor", "stroke-width": 1.5};
+  const rule = {
+    x1: weightLeft,
+    x2: numberLeft + inNumbers.count * cellWidth,
+    y1: line,
+    y2: line,
+    stroke: "currentColor",
+    "stroke-width": 1.5,
+  };
   picture.add(shape("line", rule));
-  drawSum(context, parts, {y: line + 8, z, left, nameWidth, stripWidth, numberLeft, cellWidth, inNumbers, largest, isWide});
+  drawSum(context, parts, {
+    y: line + 8,
+    z,
+    left,
+    nameWidth,
+    stripWidth,
+    numberLeft,
+    cellWidth,
+    inNumbers,
+    largest,
+    isWide,
+  });
+  const last = inNumbers.first + inNumbers.count - 1;
   readable(picture, {
     x: numberLeft,
     y: top,
@@ -148,13 +193,13 @@ function draw(context, parts, weights) {
     columns: inNumbers.count,
     cellWidth,
     cellHeight: ROW,
-    label: `share times v for ${terms.length} lines, numbers ${inNumbers.first} to ${inNumbers.first + inNumbers.count - 1}`,
+    label: `weight times v in ${terms.length} rows, numbers ${inNumbers.first} to ${last}`,
     describe: (row, column) => tellTerm(terms[row], inNumbers.first + column),
     key: "weighted-values",
   });
   const said = terms.map((term) => `${term.name} ${term.weight === null ? "" : percent(term.weight)}`);
   picture.describe(
-    `z of “${asking}” is the sum of values weighted by ${said.join(", ")}; it begins ` +
+    `z of “${asking}” is the sum of values weighted by ${said.join(", ")}; it begins with ` +
       `${Array.from(z.slice(0, 4), (value) => decimal(value, DIGITS)).join(", ")}.`,
   );
 }
@@ -182,7 +227,11 @@ function columnsShown(context, d_k, fit) {
   const first = Math.min(page * count, d_k - count);
   const choices = Array.from({length: pages}, (_, number) => {
     const from = Math.min(number * count, d_k - count);
-    return {value: String(number), text: `${from}–${from + count - 1}`, spoken: `numbers ${from} to ${from + count - 1}`};
+    return {
+      value: String(number),
+      text: `${from}–${from + count - 1}`,
+      spoken: `numbers ${from} to ${from + count - 1}`,
+    };
   });
   const picker = oneOf({
     title: "Numbers",
@@ -196,7 +245,7 @@ function columnsShown(context, d_k, fit) {
 }
 
 /**
- * A share as a number on its own shade.
+ * A weight as a number on its own shade.
  * @param {ViewContext} context
  * @param {number} head
  * @param {{x: number, y: number, share: number, text: string}} given
@@ -205,28 +254,61 @@ function shareMark(context, head, {x, y, share, text}) {
   const picture = context.picture("");
   const rgb = shareRgb(share, headColour(head, picture.theme), picture.theme);
   picture.add(shape("rect", {x, y, width: 56, height: ROW - 6, rx: 5, fill: css(rgb)}));
-  label(picture, {x: x + 50, y: y + 16, text, anchor: "end", numeric: true, bold: true, colour: inkOn(rgb), size: 13.5});
+  label(picture, {
+    x: x + 50,
+    y: y + 16,
+    text,
+    anchor: "end",
+    numeric: true,
+    bold: true,
+    colour: inkOn(rgb),
+    size: 13.5,
+  });
 }
 
 /**
- * z below the line, and what a switch makes of it.
+ * z below the line, and zero below that if the head is switched off.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {{y: number, z: ArrayLike<number>, left: number, nameWidth: number, stripWidth: number, numberLeft: number,
  *   cellWidth: number, inNumbers: {first: number, count: number}, largest: number, isWide: boolean}} given
  */
-function drawSum(context, parts, {y, z, left, nameWidth, stripWidth, numberLeft, cellWidth, inNumbers, largest, isWide}) {
+function drawSum(
+  context,
+  parts,
+  {y, z, left, nameWidth, stripWidth, numberLeft, cellWidth, inNumbers, largest, isWide},
+) {
   const picture = context.picture("");
   /** @type {{name: string, values: ArrayLike<number>}[]} */
   const rows = [{name: parts.isOff ? "sum" : "z", values: z}];
-  if (parts.isOff) rows.push({name: "z = 0 ×", values: parts.array("z").row(parts.head, parts.token)});
+  if (parts.isOff) rows.push({name: "z = 0", values: parts.array("z").row(parts.head, parts.token)});
   const {soft, ink} = shades("z", picture.theme);
   rows.forEach(({name, values}, row) => {
     const top = y + row * (ROW + 4);
     label(picture, {x: nameWidth, y: top + 19, text: name, size: 15, bold: true, anchor: "end", meaning: "z"});
-    if (row === 0) label(picture, {x: nameWidth + 58, y: top + 19, text: decimal(1, DIGITS), anchor: "end", numeric: true, bold: true, size: 13.5});
+    if (row === 0) {
+      label(picture, {
+        x: nameWidth + 58,
+        y: top + 19,
+        text: decimal(1, DIGITS),
+        anchor: "end",
+        numeric: true,
+        bold: true,
+        size: 13.5,
+      });
+    }
     if (isWide) {
-      strip(picture, {x: left, y: top + 2, values, width: stripWidth, cellHeight: ROW - 4, name: `z of “${parts.queryTokens[parts.token]}”`, meaning: "z", largest, key: `z-${row}`});
+      strip(picture, {
+        x: left,
+        y: top + 2,
+        values,
+        width: stripWidth,
+        cellHeight: ROW - 4,
+        name: `z of “${parts.queryTokens[parts.token]}”`,
+        meaning: "z",
+        largest,
+        key: `z-${row}`,
+      });
     }
     const band = {x: numberLeft, y: top + 1, width: inNumbers.count * cellWidth, height: ROW - 2};
     picture.add(shape("rect", {...band, rx: 5, fill: soft}), band);

@@ -31,22 +31,19 @@ export const matricesView = {
     const {queryTokens, keyTokens, token} = parts;
     const weights = parts.array("weights").row(parts.head, token);
     const best = strongest(weights);
-    context.say`A computer does not go token by token. The ${queryTokens.length} tokens are stacked into one matrix
-      ${coloured("x", "X")} with a row for each (${word(queryTokens[token])} is row ${token}), and one multiplication makes all
-      queries at once: ${`${queryTokens.length} × ${d_model}`} times ${`${d_model} × ${d_k}`} gives
+    context.say`In practice the model does not go token by token. It stacks the ${queryTokens.length} tokens into one
+      matrix ${coloured("x", "X")}, one row each (${word(queryTokens[token])} is row ${token}), and a single
+      multiplication gives all queries: ${`${queryTokens.length} × ${d_model}`} times ${`${d_model} × ${d_k}`} is
       ${`${queryTokens.length} × ${d_k}`}.`;
-    context.say`Queries times transposed keys (${raised("QK", "T")}) gives a score for every pair of tokens, divided by
-      ${decimal(Math.sqrt(d_k))} and put through the softmax row by row. In ${parts.headName}, row
-      ${word(queryTokens[token])}, the largest share is ${percent(weights[best])}, for ${wordAt(keyTokens, best)}. These shares
+    context.say`Queries times transposed keys (${raised("QK", "T")}) give a score for each pair of tokens. The scores
+      are divided by ${decimal(Math.sqrt(d_k))} and go through the softmax row by row. In ${parts.headName}, the largest
+      weight of ${word(queryTokens[token])} is ${percent(weights[best])}, for ${wordAt(keyTokens, best)}. The weights
       times ${coloured("v", "V")} are ${coloured("z", "Z")}.`;
     if (parts.isCross) {
-      context.say`Keys and values are made of the encoder’s output, which has ${keyTokens.length} rows, one for each source
-        token.`;
+      context.say`Keys and values come from the encoder’s output, which has one row for each of the ${keyTokens.length}
+        source tokens.`;
     }
-    if (parts.isRelative) {
-      context.say`This model adds to the scores, and to Z, what the distances between tokens contribute; the numbers shown
-        are with that added.`;
-    }
+    parts.sayPositions(context);
     draw(context, parts);
   },
 };
@@ -62,7 +59,7 @@ function draw(context, parts) {
   const {d_k, d_model} = context.trace.config;
   const row = rowHeight(Math.max(queryTokens.length, keyTokens.length));
   let y = 0;
-  const hasNames = room >= 600 && row >= 9; // the tokens beside their rows, where there is place
+  const hasNames = room >= 600 && row >= 9; // the tokens beside their rows, if there is room
   const left = hasNames ? NAMES : 0;
   for (const letter of /** @type {Letter[]} */ (["q", "k", "v"])) {
     const pieces = projectionPieces(context, parts, letter, row, hasNames);
@@ -70,10 +67,10 @@ function draw(context, parts) {
   }
   y += 26;
   label(picture, {x: 0, y: y - 6, text: `softmax( Q Kᵀ / √${d_k} ) V = Z, step by step`, bold: true, size: 15});
-  y += equation(picture, {x: 0, y, pieces: attentionPieces(context, parts), room}).height;
+  equation(picture, {x: 0, y, pieces: attentionPieces(context, parts), room});
   picture.describe(
     `X, ${queryTokens.length} by ${d_model}, times W^Q, W^K and W^V gives Q, K and V with ${d_k} columns. ` +
-      `Q times K transposed gives ${queryTokens.length} by ${keyTokens.length} scores; their softmax times V gives Z.`,
+      `Q times K transposed gives ${queryTokens.length} by ${keyTokens.length} scores. Their softmax times V gives Z.`,
   );
 }
 
@@ -159,7 +156,18 @@ function projectionPieces(context, parts, letter, row, hasNames) {
         const width = isNarrow ? short : 70;
         const offset = projection?.bias;
         if (!offset) return missing(picture, {x, y, width, height: 14, meaning: letter, text: "not here"});
-        matrix(picture, {x, y, rows: 1, columns: d_k, cellWidth: width / d_k, cellHeight: 14, value: (_, column) => offset(column), name: `b^${size}`, meaning: letter, key: `b-${letter}`});
+        matrix(picture, {
+          x,
+          y,
+          rows: 1,
+          columns: d_k,
+          cellWidth: width / d_k,
+          cellHeight: 14,
+          value: (_, column) => offset(column),
+          name: `b^${size}`,
+          meaning: letter,
+          key: `b-${letter}`,
+        });
       },
     });
   }
@@ -202,7 +210,9 @@ function tokenMatrix(context, parts, given) {
     note: `${tokens.length} × ${columns}`,
     meaning,
     draw: (x, y) => {
-      if (given.hasNames) rowLabels(picture, {box: {x, y, width, height}, names: tokens, size: 10.5, width: NAMES - 6, current, gap: 6});
+      if (given.hasNames) {
+        rowLabels(picture, {box: {x, y, width, height}, names: tokens, size: 10.5, width: NAMES - 6, current, gap: 6});
+      }
       matrix(picture, {
         x,
         y,
@@ -217,7 +227,9 @@ function tokenMatrix(context, parts, given) {
         current: current === undefined ? undefined : {row: current},
         key: given.key,
         describe: (token, column) => [
-          columnTokens ? `${name}: “${tokens[token]}” → “${columnTokens[column]}”` : `${name}: “${tokens[token]}”, number ${column}`,
+          columnTokens
+            ? `${name}: “${tokens[token]}” → “${columnTokens[column]}”`
+            : `${name}: “${tokens[token]}”, number ${column}`,
           precise(at(token, column)),
         ],
         onpick: current === undefined ? undefined : (token) => context.update({token}),
@@ -235,10 +247,10 @@ function tokenMatrix(context, parts, given) {
 function attentionPieces(context, parts) {
   const {queryTokens, keyTokens, head} = parts;
   const {d_k} = context.trace.config;
-  const {q: qName, k: kName} = parts.meeting;
+  const {meeting, placed, bias} = parts.positions;
   const isNarrow = context.room < 600;
-  const q = parts.array(qName);
-  const k = parts.array(kName);
+  const q = parts.array(meeting.q);
+  const k = parts.array(meeting.k);
   const v = parts.array("v");
   const z = parts.array("z");
   const scaled = parts.array("scaled");
@@ -247,13 +259,13 @@ function attentionPieces(context, parts) {
   const fit = isNarrow ? 130 : (context.room - 3 * short - 5 * 34) / 3; // all of it in one line
   const row = Math.max(0.75, Math.min(11, fit / Math.max(keyTokens.length, queryTokens.length)));
   const square = keyTokens.length * row;
-  const turned = parts.isRotated ? ", turned" : "";
+  const suffix = placed ? `, ${placed.word}` : "";
   /** @type {Piece} */
   const keysTransposed = {
     sign: "×",
     width: square,
     height: short,
-    name: `K${turned}`,
+    name: `K${suffix}`,
     raised: "T",
     note: `${d_k} × ${keyTokens.length}`,
     meaning: "k",
@@ -274,13 +286,21 @@ function attentionPieces(context, parts) {
   };
   const common = {tokens: queryTokens, row, current: parts.token};
   return [
-    tokenMatrix(context, parts, {...common, name: `Q${turned}`, meaning: "q", columns: d_k, at: (t, i) => q.at(head, t, i), width: short, key: "q-again"}),
+    tokenMatrix(context, parts, {
+      ...common,
+      name: `Q${suffix}`,
+      meaning: "q",
+      columns: d_k,
+      at: (t, i) => q.at(head, t, i),
+      width: short,
+      key: "q-again",
+    }),
     keysTransposed,
     {
       sign: "→",
       ...tokenMatrix(context, parts, {
         ...common,
-        name: parts.isMasked ? "÷ √d_k, hidden" : "÷ √d_k",
+        name: `÷ √d_k${bias ? ` ${bias.title}` : ""}${parts.isMasked ? ", hidden" : ""}`,
         meaning: "neutral",
         columns: keyTokens.length,
         at: (t, s) => scaled.at(head, t, s),
@@ -303,10 +323,30 @@ function attentionPieces(context, parts) {
         key: "weights",
       }),
     },
-    {sign: "×", ...tokenMatrix(context, parts, {tokens: keyTokens, row, name: "V", meaning: "v", columns: d_k, at: (t, i) => v.at(parts.kvHead, t, i), width: short, key: "v-again"})},
     {
-      sign: parts.isRelative ? "→" : "=",
-      ...tokenMatrix(context, parts, {...common, name: parts.isOff ? "Z (off)" : "Z", meaning: "z", columns: d_k, at: (t, i) => z.at(head, t, i), width: short, key: "z"}),
+      sign: "×",
+      ...tokenMatrix(context, parts, {
+        tokens: keyTokens,
+        row,
+        name: "V",
+        meaning: "v",
+        columns: d_k,
+        at: (t, i) => v.at(parts.kvHead, t, i),
+        width: short,
+        key: "v-again",
+      }),
+    },
+    {
+      sign: parts.positions.moreValues(parts).length ? "→" : "=",
+      ...tokenMatrix(context, parts, {
+        ...common,
+        name: parts.isOff ? "Z (off)" : "Z",
+        meaning: "z",
+        columns: d_k,
+        at: (t, i) => z.at(head, t, i),
+        width: short,
+        key: "z",
+      }),
     },
   ];
 }

@@ -1,6 +1,6 @@
-// Row 13, many heads: every head's Q, K, V and Z, joined and multiplied by W^O; and all of it on one screen.
+// Row 13, many heads: each head's Q, K, V and Z, side by side, times W^O; and all of it on one screen.
 
-import {coloured, word} from "../context.js";
+import {coloured, plain, word} from "../context.js";
 import {shape} from "../dom.js";
 import {headColour} from "../colour.js";
 import {precise} from "../numbers.js";
@@ -33,18 +33,24 @@ export const headsView = {
     const parts = new AttentionParts(context);
     const {heads, kv_heads, d_k, d_model} = context.trace.config;
     const show = context.option("heads-as", "steps");
-    context.say`This layer does all that ${heads} times over, with other matrices: ${heads} heads, each free to look for
-      something else. Each gives its own ${coloured("z", "Z")} of ${d_k} columns.`;
-    context.say`The next part of the layer expects one matrix, so the ${heads} are joined side by side
-      (${`${heads} × ${d_k} = ${heads * d_k}`} columns) and multiplied by ${raised("W", "O")}: what comes out again has ${d_model}
-      numbers for every token, for ${word(parts.queryTokens[parts.token])} as for the others.`;
+    if (heads === 1) {
+      context.say`This model has a single head, whose ${coloured("z", "Z")} has ${d_k} columns. Other models do all of
+        that several times in parallel, each time with different matrices.`;
+    } else {
+      context.say`This layer does all of that ${heads} times, each time with different matrices: ${heads} heads, each
+        free to look for something else. Each produces its own ${coloured("z", "Z")} with ${d_k} columns.`;
+    }
+    context.say`The next sub-layer expects one matrix, so the heads’ results are placed side by side
+      (${`${heads} × ${d_k} = ${heads * d_k}`} columns) and multiplied by ${raised("W", "O")}. Each token, such as
+      ${word(parts.queryTokens[parts.token])}, then has ${d_model} numbers again.`;
     if (kv_heads < heads) {
-      const shared = kv_heads === 1 ? "one pair of keys and values" : `${kv_heads} pairs of keys and values`;
-      context.say`In this model ${heads} queries share ${shared}: ${heads / kv_heads} heads use each.`;
+      const shared = kv_heads === 1 ? "one set of keys and values" : `${kv_heads} sets of keys and values`;
+      context.say`In this model the ${heads} heads share
+        ${shared}${plain(kv_heads === 1 ? "." : `, ${heads / kv_heads} heads each.`)}`;
     }
     if (parts.isCross) {
-      context.say`Queries are made of what the decoder has so far; keys and values of the encoder’s output, one row for
-        each of the ${parts.keyTokens.length} source tokens.`;
+      context.say`Queries come from the decoder’s own tokens. Keys and values come from the encoder’s output, one row
+        for each of the ${parts.keyTokens.length} source tokens.`;
     }
     context.controls(
       oneOf({
@@ -69,7 +75,7 @@ export const headsView = {
  * @param {AttentionParts} parts
  */
 function drawSteps(context, parts) {
-  const picture = context.picture("Every head, then all of them joined");
+  const picture = context.picture("Each head, then all of them side by side");
   const {room} = context;
   const {heads, d_k, d_model} = context.trace.config;
   const {queryTokens} = parts;
@@ -85,12 +91,14 @@ function drawSteps(context, parts) {
   }
   const top = Math.ceil(heads / perLine) * blockHeight + 14;
   const joined = heads * d_k;
-  label(picture, {x: 0, y: top + 14, text: "joined side by side, times Wᴼ", bold: true, size: 15});
+  label(picture, {x: 0, y: top + 14, text: "side by side, times Wᴼ", bold: true, size: 15});
   equation(picture, {x: 0, y: top + 30, room, pieces: outputPieces(context, parts)});
+  const tokens = queryTokens.length;
   const off = Array.from({length: heads}, (_, head) => head).filter((head) => context.trace.isOff(parts.path, head));
+  const switches = off.length ? `Switched off: ${off.join(", ")}.` : "All heads are on.";
   picture.describe(
-    `${heads} heads, each with Q, K, V and Z for ${queryTokens.length} tokens; the Zs joined to ${queryTokens.length} by ${joined}, ` +
-      `times W^O, give ${queryTokens.length} by ${d_model}. ${off.length ? `Switched off: ${off.join(", ")}.` : "All heads are on."}`,
+    `${heads} heads, each with Q, K, V and Z for ${tokens} tokens. Side by side the Zs are ${tokens} by ${joined}; ` +
+      `times W^O they give ${tokens} by ${d_model}. ${switches}`,
   );
 }
 
@@ -112,12 +120,39 @@ function headBlock(context, parts, head, {x, y, width, row}) {
   let left = x;
   for (const letter of LETTERS) {
     const rows = letter === "q" ? parts.queryTokens : parts.keyTokens;
-    headMatrix(context, parts, {name: letter.toUpperCase(), array: letter, head, tokens: rows, meaning: letter, x: left, y: top, width, row});
+    headMatrix(context, parts, {
+      name: letter.toUpperCase(),
+      array: letter,
+      head,
+      tokens: rows,
+      meaning: letter,
+      x: left,
+      y: top,
+      width,
+      row,
+    });
     left += width + 10;
   }
   const middle = top + (parts.queryTokens.length * row) / 2;
-  arrow(picture, {points: [[left, middle], [left + 22, middle]], meaning: "z", width: 2});
-  headMatrix(context, parts, {name: "Z", array: "z", head, tokens: parts.queryTokens, meaning: "z", x: left + 24, y: top, width, row});
+  arrow(picture, {
+    points: [
+      [left, middle],
+      [left + 22, middle],
+    ],
+    meaning: "z",
+    width: 2,
+  });
+  headMatrix(context, parts, {
+    name: "Z",
+    array: "z",
+    head,
+    tokens: parts.queryTokens,
+    meaning: "z",
+    x: left + 24,
+    y: top,
+    width,
+    row,
+  });
 }
 
 /**
@@ -130,7 +165,9 @@ function headTitle(context, head, {x, y, isOff, note}) {
   const picture = context.picture("");
   const colour = headColour(head, picture.theme);
   const group = picture.group({}, () => {
-    picture.add(shape("rect", {x, y: y + 2, width: 74, height: 22, rx: 11, fill: "none", stroke: colour, "stroke-width": 2}));
+    picture.add(
+      shape("rect", {x, y: y + 2, width: 74, height: 22, rx: 11, fill: "none", stroke: colour, "stroke-width": 2}),
+    );
     label(picture, {x: x + 37, y: y + 18, text: `head ${head}`, size: 13, bold: true, anchor: "middle"});
   });
   pressable(picture, group, {
@@ -143,7 +180,7 @@ function headTitle(context, head, {x, y, isOff, note}) {
 }
 
 /**
- * The joined Zs × W^O + b = the layer's answer.
+ * The Zs side by side × W^O + b = the output.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @returns {Piece[]}
@@ -180,7 +217,17 @@ function outputPieces(context, parts) {
       meaning: "neutral",
       draw: (x, y) => {
         if (!projection) return missing(picture, {x, y, width: outWidth, height: 130});
-        matrix(picture, {x, y, rows: joined, columns: d_model, cellWidth: outWidth / d_model, cellHeight: 130 / joined, value: projection.at, name: "W^O", key: "w-o"});
+        matrix(picture, {
+          x,
+          y,
+          rows: joined,
+          columns: d_model,
+          cellWidth: outWidth / d_model,
+          cellHeight: 130 / joined,
+          value: projection.at,
+          name: "W^O",
+          key: "w-o",
+        });
       },
     },
   ];
@@ -195,7 +242,17 @@ function outputPieces(context, parts) {
       draw: (x, y) => {
         const offset = projection?.bias;
         if (!offset) return missing(picture, {x, y, width: bWidth, height: 14, text: "not here"});
-        matrix(picture, {x, y, rows: 1, columns: d_model, cellWidth: bWidth / d_model, cellHeight: 14, value: (_, column) => offset(column), name: "b^O", key: "b-o"});
+        matrix(picture, {
+          x,
+          y,
+          rows: 1,
+          columns: d_model,
+          cellWidth: bWidth / d_model,
+          cellHeight: 14,
+          value: (_, column) => offset(column),
+          name: "b^O",
+          key: "b-o",
+        });
       },
     });
   }
@@ -233,12 +290,15 @@ function drawJoined(context, parts, {x, y, width, row}) {
     cellWidth: width / (heads * d_k),
     cellHeight: row,
     value: (token, column) => z.at(Math.floor(column / d_k), token, column % d_k),
-    name: "the heads' Z joined",
+    name: "the heads' Z, side by side",
     meaning: "z",
     key: "joined",
     describe: (token, column) => {
       const head = Math.floor(column / d_k);
-      return [`Z${subscript(head)}: “${tokens[token]}”, number ${column % d_k}`, precise(z.at(head, token, column % d_k))];
+      return [
+        `Z${subscript(head)}: “${tokens[token]}”, number ${column % d_k}`,
+        precise(z.at(head, token, column % d_k)),
+      ];
     },
   });
 }

@@ -1,7 +1,7 @@
 // Row 14, residuals and layer norm: x, z, x + z and the normalized result; and the dotted lines through whole stacks.
 
 import {arrow} from "../draw/frame.js";
-import {coloured, word} from "../context.js";
+import {coloured, plain, word} from "../context.js";
 import {decimal, extent} from "../numbers.js";
 import {drawLayer, layerHeight, SUBLAYER_NAMES} from "../draw/layer.js";
 import {label} from "../draw/label.js";
@@ -34,17 +34,20 @@ export const residualsView = {
     const addNorm = `${stack}.${layer}.add_norm_${number}`;
     const before = trace.array(isPost ? `${addNorm}.sum` : trace.residual(stack, layer, number)).row(state.token);
     const {mean, variance} = moments(before);
-    context.say`What ${SUBLAYER_NAMES[sublayer]} finds for ${word(token)} does not replace the word: it is added to it,
-      ${coloured("x", "x")} + ${coloured("z", "z")}. So the word itself, and what earlier layers found, always comes
-      through.`;
+    const letter = sublayer === "feed_forward" ? "r" : "z";
+    context.say`What ${SUBLAYER_NAMES[sublayer]} finds for ${word(token)} does not replace the word but is added to it:
+      ${coloured("x", "x")} + ${coloured(letter, letter)}. So the word itself, and what earlier layers found, always
+      gets through.`;
+    const deviation = Math.sqrt(variance);
+    const shift = trace.config.bias ? " and adds a learned bias" : "";
+    const norm = `Layer norm brings them to 0 and 1, then multiplies each number by a learned gain${shift}.`;
     if (isPost) {
-      context.say`The sum is then normalized: its ${trace.config.d_model} numbers have mean ${decimal(mean, 3)} and standard
-        deviation ${decimal(Math.sqrt(variance), 3)}; the layer norm brings them to 0 and 1, then multiplies each by a learned
-        gain and adds a learned bias.`;
+      context.say`Then the sum is normalized. Its ${trace.config.d_model} numbers have mean ${decimal(mean, 3)} and
+        standard deviation ${decimal(deviation, 3)}. ${plain(norm)}`;
     } else {
-      context.say`This model normalizes x before ${SUBLAYER_NAMES[sublayer]} gets it (pre-norm): its ${trace.config.d_model}
-        numbers have mean ${decimal(mean, 3)} and standard deviation ${decimal(Math.sqrt(variance), 3)}; the layer norm brings
-        them to 0 and 1, then multiplies each by a learned gain and adds a learned bias. The sum itself goes on as it is.`;
+      context.say`This model normalizes x before ${SUBLAYER_NAMES[sublayer]} (pre-norm). Its ${trace.config.d_model}
+        numbers have mean ${decimal(mean, 3)} and standard deviation ${decimal(deviation, 3)}. ${plain(norm)} The sum
+        itself is passed on unchanged.`;
     }
     const bottom = drawStrips(context, linesOf(context, number));
     drawStacks(context, bottom + 40);
@@ -52,7 +55,7 @@ export const residualsView = {
 };
 
 /**
- * What is shown, in the order in which this model computes it.
+ * What is shown, in the order of this model's computation.
  * @param {ViewContext} context
  * @param {number} number of the sub-layer
  * @returns {Line[]}
@@ -64,19 +67,48 @@ function linesOf({trace, state}, number) {
   const isThought = sublayer === "feed_forward";
   const z = isThought ? "r" : "z";
   /** @type {Line} */
-  const x = {name: trace.residual(stack, layer, number), sign: "", title: "x", note: "goes past, on the dotted line", meaning: "x"};
+  const x = {
+    name: trace.residual(stack, layer, number),
+    sign: "",
+    title: "x",
+    note: "bypasses the sub-layer on the dotted line",
+    meaning: "x",
+  };
   /** @type {(sign: string) => Line} */
-  const result = (sign) => ({name: found, sign, title: z, note: `what ${SUBLAYER_NAMES[sublayer]} gives`, meaning: isThought ? "r" : "z"});
+  const result = (sign) => ({
+    name: found,
+    sign,
+    title: z,
+    note: `the output of ${SUBLAYER_NAMES[sublayer]}`,
+    meaning: isThought ? "r" : "z",
+  });
   /** @type {Line} */
-  const sum = {name: `${addNorm}.sum`, sign: "=", title: `x + ${z}`, note: "added, number by number", meaning: "neutral"};
+  const sum = {
+    name: `${addNorm}.sum`,
+    sign: "=",
+    title: `x + ${z}`,
+    note: "added, number by number",
+    meaning: "neutral",
+  };
   if (trace.config.norm === "post") {
-    return [x, result("+"), sum, {name: `${addNorm}.output`, sign: "→", title: "LayerNorm", note: "normalized: goes on", meaning: "x"}];
+    return [
+      x,
+      result("+"),
+      sum,
+      {name: `${addNorm}.output`, sign: "→", title: "LayerNorm", note: "normalized, then passed on", meaning: "x"},
+    ];
   }
   return [
-    {...x, note: "goes past, on the dotted line; and is normalized"},
-    {name: `${addNorm}.normed`, sign: "→", title: "LayerNorm", note: `normalized: ${SUBLAYER_NAMES[sublayer]} gets this`, meaning: "neutral"},
+    {...x, note: "bypasses the sub-layer on the dotted line, and is normalized"},
+    {
+      name: `${addNorm}.normed`,
+      sign: "→",
+      title: "LayerNorm",
+      note: `normalized: the input of ${SUBLAYER_NAMES[sublayer]}`,
+      meaning: "neutral",
+    },
     result("→"),
-    {...sum, note: "added to the x above: goes on", meaning: "x"},
+    {...sum, note: "added to the x above, then passed on", meaning: "x"},
   ];
 }
 
@@ -144,7 +176,13 @@ function drawStacks(context, top) {
   const space = 20;
   const heights = stacks.map((stack) => layersShown(context, stack).length * (layerHeight(trace, stack, true) + space));
   const bottom = top + 44 + Math.max(...heights);
-  label(picture, {x: 0, y: top + 8, text: both ? "The dotted lines through the stacks" : "The dotted lines", size: 16, bold: true});
+  label(picture, {
+    x: 0,
+    y: top + 8,
+    text: both ? "The dotted lines through the stacks" : "The dotted lines",
+    size: 16,
+    bold: true,
+  });
   let memoryStart = 0;
   stacks.forEach((stack, index) => {
     const x = index * (width + between);
@@ -167,13 +205,26 @@ function drawStacks(context, top) {
         const way = x - between / 2;
         const start = width / 2;
         arrow(picture, {
-          points: [[start, memoryStart - 8], [start, memoryStart - 16], [way, memoryStart - 16], [way, memory[1]], memory],
+          points: [
+            [start, memoryStart - 8],
+            [start, memoryStart - 16],
+            [way, memoryStart - 16],
+            [way, memory[1]],
+            memory,
+          ],
           meaning: "encoder",
         });
       }
     }
-    const fed = stack === "encoder" ? "embedding + position of the source" : "embedding + position of the target";
-    arrow(picture, {points: [[x + width / 2, bottom + 24], [x + width / 2, bottom + 2]], meaning: "x", width: 3});
+    const fed = stack === "encoder" ? "the embedded source" : "the embedded target";
+    arrow(picture, {
+      points: [
+        [x + width / 2, bottom + 24],
+        [x + width / 2, bottom + 2],
+      ],
+      meaning: "x",
+      width: 3,
+    });
     label(picture, {x: x + width / 2, y: bottom + 42, text: fed, size: 13, quiet: true, anchor: "middle"});
   });
 }

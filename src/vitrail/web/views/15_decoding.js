@@ -1,16 +1,16 @@
-// Row 15, decoding, time step by time step: what is fed in, what each decoder looks at in the source, what comes out.
+// Row 15, decoding, time step by time step: what is fed in, what each decoder looks at in the source, the output.
 
 import {shades} from "../colour.js";
 import {element} from "../dom.js";
 import {count, percent} from "../numbers.js";
-import {word, wordAt} from "../context.js";
+import {plain, word, wordAt} from "../context.js";
 import {bars} from "../draw/bars.js";
 import {arrow, box, frame} from "../draw/frame.js";
 import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix} from "../draw/matrix.js";
 import {oneOf} from "./choices.js";
 import {largestPlaces} from "./distribution.js";
-import {fadeIn, Player, repaint, slider, wantsStillness} from "./live.js";
+import {fadeIn, repaint, slider, wantsStillness} from "./live.js";
 import {layOutTokens, tokenLine} from "./token_line.js";
 
 /**
@@ -20,10 +20,9 @@ import {layOutTokens, tokenLine} from "./token_line.js";
  *   left: of the decoders; cellsLeft, cell: of the heat maps over the source; rows: 1 for the mean, else one a head
  */
 
-const player = new Player();
 const ROW = 20;
 const CANDIDATES = 3;
-const LEAST_SCALE = 0.2; // the share with the strongest colour, at least: attention spread evenly stays pale
+const LEAST_SCALE = 0.2; // the strongest colour is at least this weight, so that evenly spread attention stays pale
 
 /** @type {import("../views.js").View} */
 export const decodingView = {
@@ -36,7 +35,7 @@ export const decodingView = {
     const frames = trace.target.tokens.length;
     const each = context.option("decoding_heads", "mean") === "each";
     context.controls(
-      player.controls(context, {
+      context.player.controls(context, {
         key: "decoding",
         frame: state.step,
         frames,
@@ -57,7 +56,10 @@ export const decodingView = {
       oneOf({
         key: "decoding-heads",
         title: "Heads",
-        choices: [{value: "mean", text: "their mean"}, {value: "each", text: "each"}],
+        choices: [
+          {value: "mean", text: "mean"},
+          {value: "each", text: "each"},
+        ],
         current: each ? "each" : "mean",
         onpick: (value) => context.setOption("decoding_heads", value === "each" ? value : null),
       }),
@@ -78,16 +80,22 @@ function paint(context, step, each) {
   const top = layers - 1;
   const seen = meanWeights(context, top, step);
   const strongest = largestPlaces(seen, 1)[0];
-  context.say`The encoders have read ${trace.source.tokens.length} tokens once; the keys and values made from their
-    result wait for every decoder, at every step. Then the decoders write one word at a time, and each word is fed back
-    in at the bottom.`;
-  context.say`Step ${step + 1}: fed with ${word(input_tokens[step])} after ${step} earlier words, decoder ${top}
-    looks most at ${wordAt(trace.source.tokens, strongest)} (${percent(seen[strongest])} of its attention, the mean
-    of its heads), and out comes ${word(tokens[step])} with probability ${percent(probabilityOf(context, step))}.`;
+  context.say`The encoders read the ${trace.source.tokens.length} source tokens once. The keys and values made from
+    their output are available to every decoder at every step. The decoders then write one word at a time, and each word
+    is fed back in at the bottom.`;
+  context.say`Step ${step + 1}: given ${word(input_tokens[step])}${plain(wordsBefore(step))}, decoder ${top} looks
+    mostly at ${wordAt(trace.source.tokens, strongest)} (${percent(seen[strongest])} of its attention, averaged over its
+    heads). The output is ${word(tokens[step])}, with probability ${percent(probabilityOf(context, step))}.`;
   if (step === tokens.length - 1 && tokens[step] === "<eos>") {
-    context.say`${element("span", {}, "This symbol means the sentence is complete: the decoder stops.")}`;
+    context.say`${element("span", {}, "This symbol ends the sentence, so the decoder stops.")}`;
   }
   draw(context, step, each);
+}
+
+/** @param {number} step */
+function wordsBefore(step) {
+  if (step === 0) return "";
+  return step === 1 ? " and the word before it" : ` and the ${step} words before it`;
 }
 
 /**
@@ -99,7 +107,7 @@ function probabilityOf({trace}, step) {
 }
 
 /**
- * Where a decoder looks in the source, the mean of its heads.
+ * Where a decoder looks in the source, averaged over its heads.
  * @param {ViewContext} context
  * @param {number} layer
  * @param {number} step
@@ -142,9 +150,23 @@ function draw(context, step, each) {
   const output = drawOutput(context, step, g);
   const decoders = drawDecoders(context, step, g, output.bottom + 30);
   const middle = g.left + g.width / 2;
-  arrow(picture, {points: [[middle, decoders.y - 2], [middle, output.bottom + 4]], meaning: "r", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, decoders.y - 2],
+      [middle, output.bottom + 4],
+    ],
+    meaning: "r",
+    width: 3,
+  });
   const fedTop = decoders.y + decoders.height + 34;
-  arrow(picture, {points: [[middle, fedTop - 4], [middle, decoders.y + decoders.height + 4]], meaning: "x", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, fedTop - 4],
+      [middle, decoders.y + decoders.height + 4],
+    ],
+    meaning: "x",
+    width: 3,
+  });
   const fed = tokenLine(picture, {
     x: g.left,
     y: fedTop,
@@ -160,14 +182,15 @@ function draw(context, step, each) {
   const seen = meanWeights(context, top, step);
   const looks = largestPlaces(seen, 3).map((key) => `${trace.source.tokens[key]} ${percent(seen[key])}`);
   picture.describe(
-    `Step ${step + 1} of ${trace.target.tokens.length}. Fed in: ${trace.target.input_tokens.slice(0, step + 1).join(" ")}. ` +
-      `Decoder ${top} looks at ${looks.join(", ")}. Out comes ${trace.target.tokens[step]}, ` +
+    `Step ${step + 1} of ${trace.target.tokens.length}. ` +
+      `Fed in: ${trace.target.input_tokens.slice(0, step + 1).join(" ")}. ` +
+      `Decoder ${top} looks at ${looks.join(", ")}. The output is ${trace.target.tokens[step]}, ` +
       `with probability ${percent(probabilityOf(context, step))}.`,
   );
 }
 
 /**
- * The words so far, and the candidates for the new one.
+ * The words so far, and the candidates for the next one.
  * @param {ViewContext} context
  * @param {number} step
  * @param {Geometry} g
@@ -176,9 +199,16 @@ function drawOutput(context, step, g) {
   const {trace, theme} = context;
   const picture = context.picture("");
   const {ids, tokens} = trace.target;
-  // Room for the whole sentence from the beginning, so that nothing jumps while it grows.
-  const whole = layOutTokens(tokens, g.width).height;
-  const said = tokenLine(picture, {x: g.left, y: 22, width: g.width, tokens: tokens.slice(0, step + 1), current: step, meaning: "decoder"});
+  // Room for the whole sentence from the start, so that nothing jumps as it grows.
+  const whole = layOutTokens(picture, tokens, g.width).height;
+  const said = tokenLine(picture, {
+    x: g.left,
+    y: 22,
+    width: g.width,
+    tokens: tokens.slice(0, step + 1),
+    current: step,
+    meaning: "decoder",
+  });
   if (said.currentNode) fadeIn(said.currentNode);
   label(picture, {x: g.left, y: 12, text: "the translation so far", size: 13, quiet: true});
   const logProbs = trace.array("log_probs").row(step);
@@ -209,12 +239,19 @@ function drawOutput(context, step, g) {
     key: "decoding-output",
   });
   const middle = g.left + g.width / 2;
-  arrow(picture, {points: [[middle, top - 2], [middle, 22 + whole + 4]], meaning: "decoder", width: 3});
+  arrow(picture, {
+    points: [
+      [middle, top - 2],
+      [middle, 22 + whole + 4],
+    ],
+    meaning: "decoder",
+    width: 3,
+  });
   return {bottom: top + height};
 }
 
 /**
- * The decoders, the last one on top, each with what it looks at.
+ * The decoders, the last one on top, each with where it looks.
  * @param {ViewContext} context
  * @param {number} step
  * @param {Geometry} g
@@ -226,14 +263,21 @@ function drawDecoders(context, step, g, y) {
   const picture = context.picture("");
   const layers = trace.layers("decoder");
   const source = trace.source.tokens;
-  const names = columnLabelsHeight(source, g.cell, 13);
+  const names = columnLabelsHeight(picture, source, g.cell, 13);
   const rowHeight = g.rows > 1 ? 14 : ROW + 6;
   const block = g.rows * rowHeight;
   const foot = g.isNarrow ? 42 : 0;
   const pitch = Math.max(block, g.isNarrow ? 0 : 44) + foot + 18;
   const top = y + 34 + names;
   const height = 34 + names + layers * pitch + 4;
-  frame(picture, {x: g.left, y, width: g.width, height, meaning: "decoder", title: g.isNarrow ? "what each decoder looks at" : "what each decoder looks at in the source"});
+  frame(picture, {
+    x: g.left,
+    y,
+    width: g.width,
+    height,
+    meaning: "decoder",
+    title: g.isNarrow ? "what each decoder looks at" : "what each decoder looks at in the source",
+  });
   /** @param {number} layer */
   const layerTop = (layer) => top + (layers - 1 - layer) * pitch;
   const largest = Math.max(LEAST_SCALE, ...everyShare(context, step, g.rows > 1)); // one scale for all decoders
@@ -266,19 +310,27 @@ function drawDecoders(context, step, g, y) {
       colour: shades("decoder", theme).strong,
       name: `Decoder ${layer}, encoder-decoder attention`,
       describe: (row, column) => [
-        `decoder ${layer}, ${g.rows > 1 ? `head ${row}${sharedWith(context, row)}` : "mean of its heads"} → “${source[column]}”`,
+        `decoder ${layer}, ${whichHead(context, row, g.rows > 1)} → “${source[column]}”`,
         percent(g.rows > 1 ? weights.at(row, step, column) : mean[column]),
       ],
       meaning: "decoder",
       key: `decoding-weights-${layer}`,
     });
-    if (layer === layers - 1) columnLabels(picture, {box: {...heat, y: top}, names: source, size: 13, gap: g.isNarrow ? 4 : 6});
+    if (layer === layers - 1) {
+      columnLabels(picture, {box: {...heat, y: top}, names: source, size: 13, gap: g.isNarrow ? 4 : 6});
+    }
   }
-  return {x: g.left, y, width: g.width, height, layerMiddle: (layer) => layerTop(layer) + (g.isNarrow ? block + 23 : Math.max(block, 44) / 2)};
+  return {
+    x: g.left,
+    y,
+    width: g.width,
+    height,
+    layerMiddle: (layer) => layerTop(layer) + (g.isNarrow ? block + 23 : Math.max(block, 44) / 2),
+  };
 }
 
 /**
- * All shares of attention that a step shows.
+ * All attention weights that a step shows.
  * @param {ViewContext} context
  * @param {number} step
  * @param {boolean} each
@@ -288,21 +340,23 @@ function everyShare(context, step, each) {
   return Array.from({length: trace.layers("decoder")}, (_, layer) => {
     if (!each) return Array.from(meanWeights(context, layer, step));
     const weights = trace.array(`decoder.${layer}.cross_attention.weights`);
-    return Array.from({length: trace.config.heads}, (_, head) => Array.from(weights.row(head, step))).flat();
+    return Array.from({length: trace.config.heads}, (__, head) => Array.from(weights.row(head, step))).flat();
   }).flat();
 }
 
 /**
  * @param {ViewContext} context
  * @param {number} head
+ * @param {boolean} each
  */
-function sharedWith({trace}, head) {
+function whichHead({trace}, head, each) {
+  if (!each) return "mean of its heads";
   const {heads, kv_heads} = trace.config;
-  return kv_heads === heads ? "" : `, with kv head ${trace.kvHead(head)}`;
+  return kv_heads === heads ? `head ${head}` : `head ${head}, with kv head ${trace.kvHead(head)}`;
 }
 
 /**
- * What was read; of a long sentence its beginning and its end.
+ * The source tokens; of a long sentence, its beginning and its end.
  * @param {string[]} tokens
  */
 function someTokens(tokens) {
@@ -311,7 +365,7 @@ function someTokens(tokens) {
 }
 
 /**
- * The encoders at the left; their keys and values go to every decoder.
+ * The encoders on the left; their keys and values go to every decoder.
  * @param {ViewContext} context
  * @param {Box & {layerMiddle: (layer: number) => number}} decoders
  * @param {number} bottom
@@ -321,7 +375,7 @@ function drawEncodersBeside(context, decoders, bottom) {
   const picture = context.picture("");
   const width = 176;
   const read = someTokens(trace.source.tokens);
-  const tokens = layOutTokens(read, width, 13);
+  const tokens = layOutTokens(picture, read, width, 13);
   const layers = trace.layers("encoder");
   const pitch = Math.max(30, Math.min(46, 220 / layers));
   const height = 44 + layers * pitch;
@@ -340,23 +394,42 @@ function drawEncodersBeside(context, decoders, bottom) {
     });
   }
   const tokensTop = y + height + 30;
-  arrow(picture, {points: [[width / 2, tokensTop - 4], [width / 2, y + height + 4]], meaning: "x", width: 3});
+  arrow(picture, {
+    points: [
+      [width / 2, tokensTop - 4],
+      [width / 2, y + height + 4],
+    ],
+    meaning: "x",
+    width: 3,
+  });
   tokenLine(picture, {x: 0, y: tokensTop, width, tokens: read, meaning: "x", size: 13});
   const trunk = width + 26;
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const middle = decoders.layerMiddle(layer);
     arrow(picture, {
-      points: [[width / 2, y], [width / 2, y - 20], [trunk, y - 20], [trunk, middle], [trunk + 20, middle]],
+      points: [
+        [width / 2, y],
+        [width / 2, y - 20],
+        [trunk, y - 20],
+        [trunk, middle],
+        [trunk + 20, middle],
+      ],
       meaning: "encoder",
     });
     drawKeysAndValues(context, layer, trunk + 20, middle);
-    arrow(picture, {points: [[trunk + 116, middle], [decoders.x + 11, middle]], meaning: "encoder"});
+    arrow(picture, {
+      points: [
+        [trunk + 116, middle],
+        [decoders.x + 11, middle],
+      ],
+      meaning: "encoder",
+    });
   }
   label(picture, {x: trunk + 68, y: decoders.y + 20, text: "keys and values", size: 13, quiet: true, anchor: "middle"});
 }
 
 /**
- * On a phone: the encoders below, and the way of their keys and values along the left edge.
+ * On a phone: the encoders below, and the path of their keys and values along the left edge.
  * @param {ViewContext} context
  * @param {Geometry} g
  * @param {Box & {layerMiddle: (layer: number) => number}} decoders
@@ -369,11 +442,33 @@ function drawEncodersBelow(context, g, decoders, y) {
   const title = `${layers} ${layers === 1 ? "encoder" : "encoders"}`;
   box(picture, {x: g.left, y, width: g.width, height: 44, text: title, meaning: "encoder", size: 15});
   const middle = g.left + g.width / 2;
-  arrow(picture, {points: [[middle, y + 74], [middle, y + 48]], meaning: "x", width: 3});
-  tokenLine(picture, {x: g.left, y: y + 78, width: g.width, tokens: someTokens(trace.source.tokens), meaning: "x", size: 13});
+  arrow(picture, {
+    points: [
+      [middle, y + 74],
+      [middle, y + 48],
+    ],
+    meaning: "x",
+    width: 3,
+  });
+  tokenLine(picture, {
+    x: g.left,
+    y: y + 78,
+    width: g.width,
+    tokens: someTokens(trace.source.tokens),
+    meaning: "x",
+    size: 13,
+  });
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
     const at = decoders.layerMiddle(layer);
-    arrow(picture, {points: [[g.left, y + 22], [12, y + 22], [12, at], [g.left + 11, at]], meaning: "encoder"});
+    arrow(picture, {
+      points: [
+        [g.left, y + 22],
+        [12, y + 22],
+        [12, at],
+        [g.left + 11, at],
+      ],
+      meaning: "encoder",
+    });
     drawKeysAndValues(context, layer, g.left + 124, at);
   }
 }
@@ -388,6 +483,7 @@ function drawKeysAndValues(context, layer, x, middle) {
   const {trace} = context;
   const picture = context.picture("");
   const {kv_heads, d_k} = trace.config;
+  const size = `${kv_heads} × ${trace.source.tokens.length} × ${d_k}`;
   for (const [index, letter] of /** @type {const} */ (["k", "v"]).entries()) {
     box(picture, {
       x: x + index * 50,
@@ -398,7 +494,7 @@ function drawKeysAndValues(context, layer, x, middle) {
       meaning: letter,
       size: 15,
       onpick: () => context.go("query-key-value", {stack: "decoder", layer, sublayer: "cross_attention"}),
-      spoken: `${letter === "k" ? "keys" : "values"} of decoder ${layer}: ${kv_heads} × ${trace.source.tokens.length} × ${d_k} numbers`,
+      spoken: `${letter === "k" ? "keys" : "values"} of decoder ${layer}: ${size} numbers`,
       key: `decoding-${letter}-${layer}`,
     });
   }

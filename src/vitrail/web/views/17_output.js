@@ -1,4 +1,4 @@
-// Row 17, linear and softmax: the decoder's output becomes one number for every word, and one word is chosen.
+// Row 17, linear and softmax: the decoder's output becomes one number per word, and one word is chosen.
 
 import {softmax} from "../arithmetic.js";
 import {shades} from "../colour.js";
@@ -6,7 +6,7 @@ import {shape} from "../dom.js";
 import {count, decimal, percent, precise} from "../numbers.js";
 import {plain, word} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {strip} from "../draw/matrix.js";
 import {readable} from "../draw/reading.js";
 import {oneOf} from "./choices.js";
@@ -76,26 +76,27 @@ function paint(context, temperature, top) {
   const [best] = largestPlaces(logits, 1);
   const chosen = target.ids[step];
   const size = trace.config.d_model;
-  context.say`The top decoder's ${size} numbers at step ${step + 1} are multiplied with a matrix of ${size} ×
-    ${count(vocabulary.length)} numbers: one score, a logit, for every word the model knows. The softmax turns logits
-    into probabilities, and ${word(vocabulary[best])} has the largest: ${percent(Math.exp(trace.array("log_probs").at(step, best)))}.`;
+  const largest = Math.exp(trace.array("log_probs").at(step, best));
+  context.say`The top decoder's ${size} numbers at step ${step + 1} are multiplied by a matrix of ${size} ×
+    ${count(vocabulary.length)} numbers. This gives one score, a logit, for every word the model knows. The softmax
+    turns the logits into probabilities; ${word(vocabulary[best])} gets the largest, ${percent(largest)}.`;
   sayChoice(context, best, chosen);
   if (!trace.has("logits")) {
-    context.say`To keep the file small the logits are not in it. The log-probabilities stand in their place: they are the
-      logits less one number, the same for all words, so that they give the same probabilities at any temperature.`;
+    context.say`The logits are not in this file, to keep it small. The log-probabilities stand in for them: they are the
+      logits minus a constant, so they give the same probabilities at any temperature.`;
   }
   if (temperature === 1) {
-    context.say`The temperature divides the logits before the softmax. Move it: small makes the first word still surer,
-      large makes all words alike. Their order stays the same.`;
+    context.say`The temperature divides the logits before the softmax. Move the slider: a low temperature makes the top
+      word even more likely, a high one makes all words more alike. Their order stays the same.`;
   } else {
-    context.say`At temperature ${temperature.toFixed(2)} the logits are divided by ${temperature.toFixed(2)} first, and
-      ${word(vocabulary[best])} gets ${percent(chances[best])}. The thin marks show where the bars are at temperature 1.`;
+    context.say`At temperature ${temperature.toFixed(2)} the logits are first divided by ${temperature.toFixed(2)}, and
+      ${word(vocabulary[best])} gets ${percent(chances[best])}. The thin marks show the bars at temperature 1.`;
   }
   draw(context, chances, temperature, top);
 }
 
 /**
- * The logits; or, where they were left out, the log-probabilities, which are the same but for a shift.
+ * The logits; if they were left out, the log-probabilities, which differ only by a constant.
  * @param {import("../trace.js").Trace} trace
  */
 function scoresOf(trace) {
@@ -103,7 +104,7 @@ function scoresOf(trace) {
 }
 
 /**
- * Which word was taken, and by whom.
+ * Why the word is not the most probable one.
  * @param {ViewContext} context
  * @param {number} best
  * @param {number} chosen
@@ -112,14 +113,13 @@ function sayChoice(context, best, chosen) {
   const {trace, state} = context;
   if (chosen === best) return;
   const searched = trace.search.steps[state.step];
-  // Where the beginning is forced, each hypothesis has just one way to go on.
+  // While the beginning is forced, each hypothesis has exactly one continuation.
   const forced = Boolean(trace.whatIf.prefix && searched && searched.candidates.length <= searched.live.length);
-  const reason =
-    forced
-      ? "the beginning was forced"
-      : trace.search.kind === "sample"
-        ? "it was drawn by lot"
-        : "the search kept it because the whole sentence is better with it, or may not write the other";
+  const reason = forced
+    ? "the beginning was given"
+    : trace.search.kind === "sample"
+      ? "it was sampled"
+      : "the whole sentence scores better with it, or the other word is not allowed";
   context.say`The translation has ${word(trace.vocabulary[chosen])} here, although another word is more probable:
     ${plain(reason)}.`;
 }
@@ -151,7 +151,13 @@ function draw(context, chances, temperature, top) {
   const operation = (above, text) => {
     const middle = width / 2;
     const from = above.y + above.height;
-    arrow(picture, {points: [[middle, from + 5], [middle, from + 62]], width: 3});
+    arrow(picture, {
+      points: [
+        [middle, from + 5],
+        [middle, from + 62],
+      ],
+      width: 3,
+    });
     box(picture, {x: middle - 92, y: from + 14, width: 184, height: 32, text, filled: true, size: 14});
     y = from + 68;
   };
@@ -186,7 +192,10 @@ function draw(context, chances, temperature, top) {
     });
     operation(second, bend);
   } else operation(first, `linear, ${bend}`);
-  title(temperature === 1 ? "log-probabilities" : "probabilities at this temperature", `${count(vocabulary.length)} numbers`);
+  title(
+    temperature === 1 ? "log-probabilities" : "probabilities at this temperature",
+    `${count(vocabulary.length)} numbers`,
+  );
   const third = foldedVocabulary(picture, {
     x: 0,
     y,
@@ -199,7 +208,7 @@ function draw(context, chances, temperature, top) {
     current: best,
     key: "output-log-probs",
   });
-  operation(third, trace.search.kind === "sample" ? "draw one by lot" : "argmax");
+  operation(third, trace.search.kind === "sample" ? "sample" : "argmax");
   const rows = drawChances(context, {y, width, chances, logits, logProbs, top, isBent: temperature !== 1});
   const chosen = target.ids[step];
   label(picture, {x: 0, y: rows + 34, text: "the word", size: 15, quiet: true});
@@ -212,7 +221,7 @@ function draw(context, chances, temperature, top) {
 }
 
 /**
- * The most probable words, and all others as one bar. Gives the lower edge.
+ * The most probable words, and one bar for all others. Gives the lower edge.
  * @param {ViewContext} context
  * @param {{
  *   y: number, width: number, chances: Float64Array, logits: Float32Array, logProbs: Float32Array, top: number,
@@ -229,14 +238,24 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
   const isNarrow = width < 560;
   const nameWidth = isNarrow ? 92 : 130;
   const hasLogits = trace.has("logits");
-  const columns = [{name: "logit", values: logits}, {name: "log-probability", values: logProbs}];
+  const columns = [
+    {name: "logit", values: logits},
+    {name: "log-probability", values: logProbs},
+  ];
   const numbers = isNarrow ? [] : hasLogits ? columns : columns.slice(1);
   const numberWidth = 104;
   const left = nameWidth + numbers.length * numberWidth + 18;
   const right = width - 66;
   const unit = right - left;
   numbers.forEach(({name}, index) => {
-    label(picture, {x: nameWidth + (index + 1) * numberWidth, y: y + 14, text: name, size: 13, quiet: true, anchor: "end"});
+    label(picture, {
+      x: nameWidth + (index + 1) * numberWidth,
+      y: y + 14,
+      text: name,
+      size: 13,
+      quiet: true,
+      anchor: "end",
+    });
   });
   label(picture, {x: width, y: y + 14, text: "probability", size: 13, quiet: true, anchor: "end"});
   const start = y + 24;
@@ -248,11 +267,26 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     const isChosen = !isOthers && shown[index] === chosen;
     const rowTop = start + index * ROW;
     const middle = rowTop + ROW / 2 + 5;
-    label(picture, {x: nameWidth, y: middle, text: fitText(name, nameWidth, 15, isChosen), size: 15, anchor: "end", bold: isChosen, quiet: isOthers});
+    label(picture, {
+      x: nameWidth,
+      y: middle,
+      text: picture.ruler.fit(name, nameWidth, 15, isChosen),
+      size: 15,
+      anchor: "end",
+      bold: isChosen,
+      quiet: isOthers,
+    });
     if (!isOthers) {
       numbers.forEach((column, place) => {
         const text = decimal(column.values[shown[index]], 2);
-        label(picture, {x: nameWidth + (place + 1) * numberWidth, y: middle, text, size: 14, anchor: "end", numeric: true});
+        label(picture, {
+          x: nameWidth + (place + 1) * numberWidth,
+          y: middle,
+          text,
+          size: 14,
+          anchor: "end",
+          numeric: true,
+        });
       });
     }
     picture.add(
@@ -268,9 +302,19 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     );
     if (isBent) {
       const at = left + plainly[index] * unit;
-      picture.add(shape("path", {d: `M${at} ${rowTop + 1}v${ROW - 2}`, stroke: shades("q", theme).strong, "stroke-width": 2.5}));
+      picture.add(
+        shape("path", {d: `M${at} ${rowTop + 1}v${ROW - 2}`, stroke: shades("q", theme).strong, "stroke-width": 2.5}),
+      );
     }
-    label(picture, {x: width, y: middle, text: percent(values[index]), size: 14, anchor: "end", numeric: true, bold: isChosen});
+    label(picture, {
+      x: width,
+      y: middle,
+      text: percent(values[index]),
+      size: 14,
+      anchor: "end",
+      numeric: true,
+      bold: isChosen,
+    });
   });
   readable(picture, {
     x: 0,
@@ -279,7 +323,10 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     columns: 1,
     cellWidth: width,
     cellHeight: ROW,
-    label: `The most probable words: ${names.slice(0, 5).map((name, index) => `${name} ${percent(values[index])}`).join(", ")}`,
+    label: `The most probable words: ${names
+      .slice(0, 5)
+      .map((name, index) => `${name} ${percent(values[index])}`)
+      .join(", ")}`,
     describe: (row) => {
       if (row >= shown.length) return [`${count(others)} other words together`, precise(values[row])];
       const id = shown[row];

@@ -4,7 +4,7 @@ import {shades} from "../colour.js";
 import {element} from "../dom.js";
 import {count} from "../numbers.js";
 import {plain, word} from "../context.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {chooseWords, chosenWords, findWords, MOST_WORDS} from "./chosen_words.js";
 import {foldedVocabulary} from "./folded_vocabulary.js";
@@ -25,12 +25,12 @@ export const vocabularyView = {
     const {vocabulary} = trace;
     const ids = chosenWords(context);
     const current = currentId(context, ids);
-    context.say`Before it learned anything the model was given its list of words: ${count(vocabulary.length)} of them, and
-      it can write nothing else. A word is its place in that list: ${word(vocabulary[current])} is number
-      ${String(current)}, counted from 0.`;
-    context.say`As a vector that is a row of ${count(vocabulary.length)} numbers, all ${"0"} except a single ${"1"}: a
-      one-hot vector. Below are those of ${ids.length} ${plain(ids.length === 1 ? "word" : "words")}; choose your own, and
-      the next two pictures use the same columns.`;
+    context.say`Before training, the model was given its vocabulary: a list of ${count(vocabulary.length)} words. It can
+      write no others. To the model a word is a place in this list: ${word(vocabulary[current])} is number
+      ${String(current)}, counting from 0.`;
+    context.say`As a vector, that is ${count(vocabulary.length)} numbers, all ${"0"} except for a single ${"1"}: a
+      one-hot vector. Below are those of ${ids.length} ${plain(ids.length === 1 ? "word" : "words")}. Choose your own:
+      the next two views use the same columns.`;
     context.controls(search(context, ids));
     draw(context, ids, current);
   },
@@ -62,9 +62,13 @@ function search(context, ids) {
         {
           type: "button",
           class: "choice",
-          "aria-label": `take ${vocabulary[id]} away`,
+          "aria-label": `remove ${vocabulary[id]}`,
           "data-key": `vocabulary-chosen-${id}`,
-          onclick: () => chooseWords(context, ids.filter((other) => other !== id)),
+          onclick: () =>
+            chooseWords(
+              context,
+              ids.filter((other) => other !== id),
+            ),
         },
         `${vocabulary[id]} ✕`,
       ),
@@ -82,13 +86,14 @@ function search(context, ids) {
     "aria-label": "Find a word in the vocabulary",
     value: context.option("find", ""),
     "data-key": "vocabulary-find",
-    oninput: () => list(), // kept in the address only with a pick: drawing again now would take the word from under a click
+    // Kept in the address only once a word is picked: drawing again now would move the words under the pointer.
+    oninput: () => list(),
   });
   const list = () => {
     const places = findWords(vocabulary, typed.value);
     told.replaceChildren(
       places.length > MOST_SHOWN
-        ? `${count(places.length)} words, the first ${MOST_SHOWN} are shown`
+        ? `${count(places.length)} words, showing the first ${MOST_SHOWN}`
         : `${places.length} ${places.length === 1 ? "word" : "words"}`,
     );
     found.replaceChildren(...places.slice(0, MOST_SHOWN).map((id) => result(id)));
@@ -111,7 +116,11 @@ function search(context, ids) {
   list();
   const reset =
     context.option("words", "") &&
-    element("button", {type: "button", "data-key": "vocabulary-reset", onclick: () => chooseWords(context, [])}, "as in the beginning");
+    element(
+      "button",
+      {type: "button", "data-key": "vocabulary-reset", onclick: () => chooseWords(context, [])},
+      "reset",
+    );
   const all = element(
     "div",
     {},
@@ -147,11 +156,11 @@ function draw(context, ids, current) {
   const {vocabulary} = trace;
   const picture = context.picture("One-hot vectors");
   const names = ids.map((id) => vocabulary[id]);
-  const nameWidth = Math.min(150, Math.max(60, ...names.map((name) => textWidth(name, 15, true)))) + 12;
+  const nameWidth = Math.min(150, Math.max(60, ...names.map((name) => picture.ruler.width(name, 15, true)))) + 12;
   const cell = Math.max(34, Math.min(84, (room - nameWidth - 80) / Math.max(1, ids.length)));
   const numbers = 22;
-  const top = 30 + columnLabelsHeight(names, cell, 15) + numbers;
-  label(picture, {x: 0, y: 18, text: "a row for each word", bold: true, size: 15});
+  const top = 30 + columnLabelsHeight(picture, names, cell, 15) + numbers;
+  label(picture, {x: 0, y: 18, text: "one row per word", bold: true, size: 15});
   const box = matrix(picture, {
     x: nameWidth,
     y: top,
@@ -164,7 +173,10 @@ function draw(context, ids, current) {
     largest: 1,
     colour: shades("decoder", theme).strong,
     name: "One-hot vectors of the chosen words",
-    describe: (row, column) => [`the row of “${names[row]}”, column ${ids[column]} “${names[column]}”`, row === column ? "1" : "0"],
+    describe: (row, column) => [
+      `the row of “${names[row]}”, column ${ids[column]} “${names[column]}”`,
+      row === column ? "1" : "0",
+    ],
     onpick: (row) => context.setOption("word", String(ids[row])),
     current: ids.includes(current) ? {row: ids.indexOf(current)} : undefined,
     key: "vocabulary-one-hot",
@@ -172,11 +184,19 @@ function draw(context, ids, current) {
   rowLabels(picture, {box, names, size: 15, width: 150, current: ids.indexOf(current)});
   columnLabels(picture, {box: {...box, y: top - numbers}, names, size: 15, current: ids.indexOf(current)});
   ids.forEach((id, column) => {
-    label(picture, {x: box.x + (column + 0.5) * cell, y: top - 7, text: String(id), size: 13, quiet: true, anchor: "middle", numeric: true});
+    label(picture, {
+      x: box.x + (column + 0.5) * cell,
+      y: top - 7,
+      text: String(id),
+      size: 13,
+      quiet: true,
+      anchor: "middle",
+      numeric: true,
+    });
   });
   label(picture, {x: box.x + box.width + 10, y: top + 22, text: "… 0", size: 15, quiet: true});
   const below = box.y + box.height + 44;
-  const title = fitText(`all of the row of “${vocabulary[current]}”: 1 at ${current}`, room, 15, true);
+  const title = picture.ruler.fit(`the whole row of “${vocabulary[current]}”: 1 at ${current}`, room, 15, true);
   label(picture, {x: 0, y: below, text: title, bold: true, size: 15});
   const oneHot = new Float32Array(vocabulary.length);
   oneHot[current] = 1;
@@ -194,8 +214,9 @@ function draw(context, ids, current) {
     onpick: (id) => context.setOption("word", String(id)),
     key: "vocabulary-row",
   });
+  const others = count(vocabulary.length - 1);
   picture.describe(
     `${names.map((name, index) => `“${name}” is number ${ids[index]}`).join(", ")}. ` +
-      `The row of “${vocabulary[current]}” is 1 at place ${current} and 0 at the other ${count(vocabulary.length - 1)}.`,
+      `The row of “${vocabulary[current]}” is 1 at place ${current} and 0 at the other ${others}.`,
   );
 }

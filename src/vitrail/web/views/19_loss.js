@@ -1,10 +1,10 @@
-// Row 19, the loss: the model's distribution beside the one it is asked for, and their difference, which is the gradient.
+// Row 19, the loss: the model's distribution beside the target, and their difference, which is the gradient.
 
 import {shades, valueColour} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {count, decimal, percent, precise} from "../numbers.js";
 import {plain, word} from "../context.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {oneOf} from "./choices.js";
@@ -62,7 +62,9 @@ export const lossView = {
       oneOf({
         key: "loss-position",
         title: "Position",
-        choices: now.tokens.slice(0, now.length).map((text, index) => ({value: String(index), text: `${index + 1} ${text}`})),
+        choices: now.tokens
+          .slice(0, now.length)
+          .map((text, index) => ({value: String(index), text: `${index + 1} ${text}`})),
         current: String(position),
         onpick: (value, repeated) => context.setOption("position", value, {replace: repeated}),
       }),
@@ -72,7 +74,7 @@ export const lossView = {
 };
 
 /**
- * Whose distribution is shown: "reference", "own" (the model's translation stands in), or "probe0", "probe1" …
+ * Which translation counts as correct: "reference", "own" (the model's), or "probe0", "probe1" …
  * @param {ViewContext} context
  * @param {number} probes
  */
@@ -90,13 +92,19 @@ function sourceOf(context, probes) {
  * @param {import("./forced.js").ProbeSentence[]} probes
  */
 function sourcePicker(context, which, probes) {
-  const first = context.trace.reference ? {value: "reference", text: "your reference"} : {value: "own", text: "this translation"};
+  const first = context.trace.reference
+    ? {value: "reference", text: "your reference"}
+    : {value: "own", text: "this translation"};
   return oneOf({
     key: "loss-against",
     title: "Sentence",
     choices: [
       first,
-      ...probes.map(({source}, index) => ({value: `probe${index}`, text: shorten(source), spoken: `probe sentence: ${source}`})),
+      ...probes.map(({source}, index) => ({
+        value: `probe${index}`,
+        text: shorten(source),
+        spoken: `probe sentence: ${source}`,
+      })),
     ],
     current: which,
     onpick: (value) => context.update({options: {against: value, position: null, record: null}}),
@@ -120,10 +128,10 @@ function askForReference(context) {
       element(
         "p",
         {class: "needs-studio"},
-        "To compare with a translation by a person, give ",
-        element("code", {}, "vitrail explain"),
-        " one with ",
+        "To compare with a human translation, pass ",
         element("code", {}, "--reference"),
+        " to ",
+        element("code", {}, "vitrail explain"),
         ", or open this model with ",
         element("code", {}, "vitrail studio"),
         ".",
@@ -137,7 +145,7 @@ function askForReference(context) {
     name: "reference",
     value: request.reference,
     maxlength: 2000,
-    placeholder: "the right translation, by a person",
+    placeholder: "a correct translation",
     "aria-label": "Reference translation",
     "data-key": "loss-reference",
   });
@@ -175,15 +183,17 @@ function paint(context, forced, position, which) {
     rest: forced.rest(position),
   });
   const p = Math.exp(forced.logProb(position, right) ?? -Infinity);
-  context.say`At position ${position + 1} the right word is ${word(forced.tokens[position])}. The model, fed with the right
-    words before it, gives it ${percent(p)}; it is asked for ${percent(result.terms[shown.indexOf(right)].q)}${plain(
-      forced.smoothing ? ` (label smoothing shares ${percent(forced.smoothing)} among all ${count(forced.vocabulary)} words)` : "",
-    )}.`;
-  context.say`The difference, model minus target, is the gradient: training pulls the logit of each word with a positive
-    difference down and pushes one with a negative difference up. The loss at this position, the cross-entropy, is
+  const {q} = result.terms[shown.indexOf(right)];
+  const smoothing = forced.smoothing
+    ? ` (label smoothing spreads ${percent(forced.smoothing)} over all ${count(forced.vocabulary)} words)`
+    : "";
+  context.say`At position ${position + 1} the correct word is ${word(forced.tokens[position])}. Given the correct words
+    before it, the model assigns it ${percent(p)}; the target is ${percent(q)}${plain(smoothing)}.`;
+  context.say`The difference, model minus target, is the gradient: training lowers the logits of words with a positive
+    difference and raises those with a negative one. The loss at this position, the cross-entropy, is
     ${plain(result.isLeast ? "at least " : "")}${decimal(result.all.crossEntropy, DIGITS)}.`;
   if (which === "own") {
-    context.say`There is no reference translation here, so the model's own translation stands in for the right one.`;
+    context.say`There is no reference translation, so the model's own translation stands in for the correct one.`;
   }
   draw(context, forced, position, shown, result);
   if (result.isLeast) {
@@ -191,15 +201,15 @@ function paint(context, forced, position, which) {
       element(
         "p",
         {class: "needs-studio"},
-        "Training kept only the most probable words one by one. For the others their sum is known, so the cross-entropy " +
-          "is given as if they shared it evenly, which is the least it can be.",
+        "Training recorded the most probable words one by one and only the total of the others. The cross-entropy " +
+          "assumes that the others share that total evenly, which gives the smallest possible value.",
       ),
     );
   }
 }
 
 /**
- * The right word, the model's best, and the handful of row 18.
+ * The correct word, the model's best words, and the words chosen in row 18.
  * @param {ViewContext} context
  * @param {Forced} forced
  * @param {number} position
@@ -227,16 +237,40 @@ function draw(context, forced, position, shown, result) {
   const width = Math.max(600, Math.min(room, 900));
   const panel = (width - nameWidth - 12) / 4;
   const bar = panel - 70;
-  // Rounded so that each column adds up to what stands below it.
-  const p = addsUp(terms.map((term) => term.p), 1, DIGITS);
-  const q = addsUp(terms.map((term) => term.q), 1, DIGITS);
-  const costs = addsUp(terms.map((term) => term.crossEntropy), result.all.crossEntropy, DIGITS);
+  // Rounded so that each column adds up to the sum below it.
+  const p = addsUp(
+    terms.map((term) => term.p),
+    1,
+    DIGITS,
+  );
+  const q = addsUp(
+    terms.map((term) => term.q),
+    1,
+    DIGITS,
+  );
+  const costs = addsUp(
+    terms.map((term) => term.crossEntropy),
+    result.all.crossEntropy,
+    DIGITS,
+  );
   const gradient = p.map((value, index) => Number((value - q[index]).toFixed(DIGITS)));
   const columns = [
     {title: "the model", values: p, largest: 1, colour: () => shades("decoder", theme).strong, sum: "1"},
     {title: "the target", values: q, largest: 1, colour: () => shades("neutral", theme).strong, sum: "1"},
-    {title: "difference", values: gradient, largest: 1, colour: (/** @type {number} */ value) => valueColour(Math.sign(value) * 0.7, 1, theme), sum: "0"},
-    {title: "−q · log p", values: costs, largest: Math.max(1e-9, ...costs), colour: () => shades("neutral", theme).strong, sum: decimal(result.all.crossEntropy, DIGITS)},
+    {
+      title: "difference",
+      values: gradient,
+      largest: 1,
+      colour: (/** @type {number} */ value) => valueColour(Math.sign(value) * 0.7, 1, theme),
+      sum: "0",
+    },
+    {
+      title: "−q · log p",
+      values: costs,
+      largest: Math.max(1e-9, ...costs),
+      colour: () => shades("neutral", theme).strong,
+      sum: decimal(result.all.crossEntropy, DIGITS),
+    },
   ];
   const top = 40;
   columns.forEach(({title, values, largest, colour, sum}, place) => {
@@ -261,15 +295,29 @@ function draw(context, forced, position, shown, result) {
       label(picture, {x: left + panel - 10, y: y + ROW / 2 + 5, text, size: 14, anchor: "end", numeric: true});
     });
     const bottom = top + values.length * ROW;
-    picture.add(shape("path", {d: `M${left} ${bottom + 4}H${left + panel - 10}`, stroke: shades("neutral", theme).strong, "stroke-width": 1}));
-    label(picture, {x: left + panel - 10, y: bottom + 24, text: sum, size: 15, bold: true, anchor: "end", numeric: true});
+    picture.add(
+      shape("path", {
+        d: `M${left} ${bottom + 4}H${left + panel - 10}`,
+        stroke: shades("neutral", theme).strong,
+        "stroke-width": 1,
+      }),
+    );
+    label(picture, {
+      x: left + panel - 10,
+      y: bottom + 24,
+      text: sum,
+      size: 15,
+      bold: true,
+      anchor: "end",
+      numeric: true,
+    });
   });
   names.forEach((name, index) => {
     const isRight = shown[index] === right;
     label(picture, {
       x: nameWidth,
       y: top + index * ROW + ROW / 2 + 5,
-      text: fitText(name, nameWidth, 15, isRight),
+      text: picture.ruler.fit(name, nameWidth, 15, isRight),
       size: 15,
       bold: isRight,
       quiet: index >= shown.length,
@@ -285,7 +333,10 @@ function draw(context, forced, position, shown, result) {
     columns: 1,
     cellWidth: width,
     cellHeight: ROW,
-    label: `Model, target and difference: ${names.slice(0, 4).map((name, index) => `${name} ${p[index]}, ${q[index]}`).join("; ")}`,
+    label: `Model, target and difference: ${names
+      .slice(0, 4)
+      .map((name, index) => `${name} ${p[index]}, ${q[index]}`)
+      .join("; ")}`,
     describe: (row) => [
       names[row],
       `model p ${precise(terms[row].p)}`,
@@ -297,7 +348,7 @@ function draw(context, forced, position, shown, result) {
   });
   drawNumbers(context, bottom + 48, result, costs);
   picture.describe(
-    `Right word “${trace.vocabulary[right]}”. ${names
+    `Correct word “${trace.vocabulary[right]}”. ${names
       .map((name, index) => `${name}: model ${decimal(p[index], DIGITS)}, target ${decimal(q[index], DIGITS)}`)
       .join("; ")}. Cross-entropy ${decimal(result.all.crossEntropy, DIGITS)}.`,
   );

@@ -1,17 +1,17 @@
-// Row 20, untrained and trained: what the model is asked for at every position, and what it puts out as it learns.
+// Row 20, untrained and trained: the target at every position, and what the model predicts as it learns.
 
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {count, decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {readable} from "../draw/reading.js";
 import {oneOf} from "./choices.js";
 import {chosenWords} from "./chosen_words.js";
 import {smoothedTarget} from "./distribution.js";
 import {forcedReference, forcedTranslation, probeRecords, probeSentences} from "./forced.js";
-import {Player, repaint, slider, wantsStillness} from "./live.js";
+import {repaint, slider, wantsStillness} from "./live.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -20,9 +20,8 @@ import {Player, repaint, slider, wantsStillness} from "./live.js";
  * @typedef {import("../draw/picture.js").Box} Box
  */
 
-const player = new Player();
 const MOST_COLUMNS = 24;
-const LONG = 60; // positions; beyond, the rows are low and their numbers are read by pointing at them
+const LONG = 60; // positions; beyond this, rows are low and their numbers are read by pointing at them
 const SEEN = {training: "seen in training", "held out": "held out: never seen in training"};
 
 /** @type {import("../views.js").View} */
@@ -38,7 +37,10 @@ export const untrainedView = {
       renderWithoutProbes(context);
       return;
     }
-    const own = Math.max(0, probes.findIndex(({source}) => source === trace.source.text));
+    const own = Math.max(
+      0,
+      probes.findIndex(({source}) => source === trace.source.text),
+    );
     const asked = Number(context.option("probe", String(own)));
     const which = probes[asked] ? asked : own;
     const records = probeRecords(trace, which);
@@ -61,7 +63,7 @@ export const untrainedView = {
       );
     }
     context.controls(
-      player.controls(context, {
+      context.player.controls(context, {
         key: "untrained",
         frame: current,
         frames: records.length,
@@ -92,7 +94,7 @@ function badge(seen) {
 }
 
 /**
- * No probes: what is known is the model as it is now.
+ * Without probes only the trained model is known.
  * @param {ViewContext} context
  */
 function renderWithoutProbes(context) {
@@ -100,13 +102,13 @@ function renderWithoutProbes(context) {
   const reference = forcedReference(trace);
   const forced = reference ?? forcedTranslation(trace);
   const text = trace.reference?.text ?? trace.target.text;
-  context.say`Here is what the model is asked for at each of the ${forced.length} positions of ${quoted(text)}, and what it
-    puts out there now that it is trained. On average it gives the right word ${percent(Math.exp(-forced.loss()))}.`;
-  context.say`How it came to that was not recorded with this model. ${plain(
-    "A model that is trained with probes (the setting probes in [train], on by default) keeps it, and there is a slider here.",
+  context.say`Here are the target at each of the ${forced.length} positions of ${quoted(text)} and the prediction of the
+    trained model. On (geometric) average it gives the correct word ${percent(Math.exp(-forced.loss()))}.`;
+  context.say`How the model got there was not recorded. ${plain(
+    "If a model is trained with probes (the setting probes in [train], on by default), this view has a slider.",
   )}`;
   if (!reference) {
-    context.say`There is no reference translation either, so the model's own stands in for the right one.`;
+    context.say`There is no reference translation either, so the model's own stands in for the correct one.`;
   }
   context.controls(badge(trace.seen));
   drawMatrices(context, forced, "the model now", 0);
@@ -124,18 +126,18 @@ function paint(context, sentence, records, current, show) {
   const last = records[records.length - 1];
   const [then, now] = [percent(Math.exp(-forced.loss())), percent(Math.exp(-last.forced.loss()))];
   if (current === records.length - 1) {
-    context.say`After ${count(step)} steps of training the model gives the right words of
-      ${`“${sentence.reference || translation}”`} ${now} each, on (geometric) average. The grey table is what it is asked
-      for, one row for each position; the pink one is what it puts out.`;
+    context.say`After ${count(step)} steps of training, the model gives the correct words of
+      ${`“${sentence.reference || translation}”`} ${now} each, on (geometric) average. The grey table is the target, one
+      row per position; the pink one is the model's prediction.`;
   } else if (step === 0) {
-    context.say`Before training the model's numbers are chance. The grey table is what it is asked for, one row for each position
-      of ${`“${sentence.reference || translation}”`}; the pink one is what it puts out: the right words, framed, get ${then}
-      each. Move the slider and watch them light up.`;
+    context.say`Before training, the model's numbers are random. The grey table is the target, one row per position of
+      ${`“${sentence.reference || translation}”`}; the pink one is the model's prediction. The correct words, framed,
+      get ${then} each. Move the slider and watch them light up.`;
   } else {
-    context.say`After ${count(step)} of ${count(last.step)} steps the right words of
-      ${`“${sentence.reference || translation}”`} get ${then} each, on (geometric) average; at the end it will be ${now}.`;
+    context.say`After ${count(step)} of ${count(last.step)} steps, the correct words of
+      ${`“${sentence.reference || translation}”`} get ${then} each, on (geometric) average; at the end, ${now}.`;
   }
-  context.say`Asked to translate ${`“${sentence.source}”`} at this time, it writes ${`“${shorten(translation)}”`}.`;
+  context.say`At this point the model translates ${`“${sentence.source}”`} as ${`“${shorten(translation)}”`}.`;
   const bottom = drawMatrices(context, forced, step === 0 ? "untrained" : `after ${count(step)} steps`, 0);
   if (records.length > 1) drawCurve(context, records, current, bottom + 46, show);
 }
@@ -146,7 +148,7 @@ function shorten(text) {
 }
 
 /**
- * The columns: the words of the sentence, then the handful of row 18, as far as they are known.
+ * The columns: the words of the sentence, then those chosen in row 18, if their numbers were kept.
  * @param {ViewContext} context
  * @param {Forced} forced
  */
@@ -156,7 +158,7 @@ function columnsOf(context, forced) {
 }
 
 /**
- * Target and model, beside each other or one below the other. Gives the lower edge.
+ * Target and model, side by side or one below the other. Gives the lower edge.
  * @param {ViewContext} context
  * @param {Forced} forced
  * @param {string} title
@@ -164,17 +166,17 @@ function columnsOf(context, forced) {
  */
 function drawMatrices(context, forced, title, y) {
   const {trace, room, theme} = context;
-  const picture = context.picture("Target distributions and what the model puts out");
+  const picture = context.picture("Target distributions and the model's predictions");
   const columns = columnsOf(context, forced);
   const names = [...columns.map((id) => trace.vocabulary[id]), "others"];
   const rows = forced.tokens.slice(0, forced.length).map((token, index) => `${index + 1} ${token}`);
-  const nameWidth = Math.min(120, Math.max(...rows.map((name) => textWidth(name, 14, true)))) + 12;
+  const nameWidth = Math.min(120, picture.ruler.widest(rows, 14, true)) + 12;
   const beside = (room - 2 * nameWidth - 40) / 2 / names.length;
   const isBeside = beside >= 40;
   const isLong = rows.length > LONG;
   const row = isLong ? 13 : 30;
   const cell = Math.max(36, Math.min(64, isBeside ? beside : (room - nameWidth - 24) / names.length));
-  const above = columnLabelsHeight(names, cell, 14) + 32;
+  const above = columnLabelsHeight(picture, names, cell, 14) + 32;
   /** @type {(position: number, column: number) => number} */
   const target = (position, column) =>
     column < columns.length
@@ -199,7 +201,10 @@ function drawMatrices(context, forced, title, y) {
       largest: 1,
       colour,
       name,
-      describe: (row, column) => [`position ${rows[row]}, “${names[column]}”`, precise(value(row, column))],
+      describe: (position, column) => [
+        `position ${rows[position]}, “${names[column]}”`,
+        precise(value(position, column)),
+      ],
       key,
     });
     rowLabels(picture, {box, names: rows, size: isLong ? 11 : 14, width: 120});
@@ -207,7 +212,7 @@ function drawMatrices(context, forced, title, y) {
     label(picture, {x: box.x, y: place.y + 16, text: name, bold: true, size: 15});
     return box;
   };
-  const first = one({x: 0, y}, "asked for", target, shades("neutral", theme).strong, "untrained-target");
+  const first = one({x: 0, y}, "target", target, shades("neutral", theme).strong, "untrained-target");
   const place = isBeside ? {x: first.x + first.width + 40, y} : {x: 0, y: first.y + first.height + 28};
   const second = one(place, title, model, shades("decoder", theme).strong, "untrained-model");
   picture.group({"pointer-events": "none"}, () => {
@@ -230,7 +235,10 @@ function drawMatrices(context, forced, title, y) {
   });
   picture.describe(
     `${title}: ${rows
-      .map((name, position) => `position ${name}: ${percent(Math.exp(forced.logProb(position, forced.ids[position]) ?? -Infinity))}`)
+      .map(
+        (name, position) =>
+          `position ${name}: ${percent(Math.exp(forced.logProb(position, forced.ids[position]) ?? -Infinity))}`,
+      )
       .join("; ")}.`,
   );
   return second.y + second.height;
@@ -256,8 +264,23 @@ function drawCurve(context, records, current, y, show) {
   const up = (/** @type {number} */ loss) => y + 30 + height * (1 - loss / largest);
   label(picture, {x: 0, y: y + 8, text: "loss of this sentence", bold: true, size: 15});
   for (const value of [0, largest]) {
-    label(picture, {x: left - 8, y: up(value) + 5, text: decimal(value, 1), size: 13, quiet: true, anchor: "end", numeric: true});
-    picture.add(shape("path", {d: `M${left} ${up(value)}H${width}`, stroke: shades("neutral", theme).strong, "stroke-width": 0.75, opacity: 0.5}));
+    label(picture, {
+      x: left - 8,
+      y: up(value) + 5,
+      text: decimal(value, 1),
+      size: 13,
+      quiet: true,
+      anchor: "end",
+      numeric: true,
+    });
+    picture.add(
+      shape("path", {
+        d: `M${left} ${up(value)}H${width}`,
+        stroke: shades("neutral", theme).strong,
+        "stroke-width": 0.75,
+        opacity: 0.5,
+      }),
+    );
   }
   const {strong} = shades("decoder", theme);
   const path = losses.map((loss, index) => `${index ? "L" : "M"}${at(index)} ${up(loss)}`).join("");
@@ -269,8 +292,17 @@ function drawCurve(context, records, current, y, show) {
   records.forEach(({step}, index) => {
     if (index % every && index !== records.length - 1) return;
     if (index !== records.length - 1 && records.length - 1 - index < every) return;
-    const text = fitText(count(step), 56, 13);
-    label(picture, {x: at(index), y: y + 30 + height + 20, text, size: 13, quiet: index !== current, bold: index === current, anchor: "middle", numeric: true});
+    const text = picture.ruler.fit(count(step), 56, 13);
+    label(picture, {
+      x: at(index),
+      y: y + 30 + height + 20,
+      text,
+      size: 13,
+      quiet: index !== current,
+      bold: index === current,
+      anchor: "middle",
+      numeric: true,
+    });
   });
   readable(picture, {
     x: left,
@@ -280,7 +312,10 @@ function drawCurve(context, records, current, y, show) {
     cellWidth: pitch,
     cellHeight: height + 34,
     label: `Loss through training, from ${decimal(losses[0])} to ${decimal(losses[losses.length - 1])}`,
-    describe: (_, column) => [`step ${count(records[column].step)}: loss ${precise(losses[column])}`, `“${shorten(records[column].translation)}”`],
+    describe: (_, column) => [
+      `step ${count(records[column].step)}: loss ${precise(losses[column])}`,
+      `“${shorten(records[column].translation)}”`,
+    ],
     onpick: (_, column) => show(column),
     key: "untrained-curve",
   });

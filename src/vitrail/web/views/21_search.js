@@ -1,10 +1,10 @@
-// Row 21, greedy and beam search: every partial translation that was kept or given up, and why.
+// Row 21, greedy and beam search: every partial translation that was kept or dropped, and why.
 
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
 import {decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
-import {fitText, label} from "../draw/label.js";
+import {label} from "../draw/label.js";
 import {pressable, readable} from "../draw/reading.js";
 import {inRow} from "./live.js";
 import {compareSearches, searchSettings} from "./search_again.js";
@@ -20,15 +20,15 @@ const COLUMN = 124;
 const NODE = 98;
 const ROW = 46;
 const TOP = 34;
-const MOST_STEPS = 40; // beside each other; longer searches are shown in parts
+const MOST_STEPS = 40; // side by side; longer searches are shown in parts
 
 /** @type {Record<Fate, string>} */
 const FATES = {
   kept: "kept",
-  finished: "finished: set aside as a whole translation",
+  finished: "finished: set aside as a complete translation",
   pruned: "pruned",
   dropped: "not taken",
-  stopped: "stopped: the search was over",
+  stopped: "stopped: the search had ended",
 };
 
 /** @type {import("../views.js").View} */
@@ -66,45 +66,45 @@ function speak(context, columns) {
   const {search} = context.trace;
   const [best, second] = search.results;
   if (!best) {
-    context.say`The search left no translation behind.`;
+    context.say`The search returned no translation.`;
     return;
   }
   if (search.kind === "sample") {
-    context.say`Here words were drawn by lot, each with its probability, in ${search.results.length} independent
-      ${plain(search.results.length === 1 ? "draw" : "draws")}. Below each drawn word stand the most probable ones that
-      were not drawn.`;
+    context.say`This translation was sampled: each word was drawn at random, according to its probability, in
+      ${search.results.length} independent ${plain(search.results.length === 1 ? "draw" : "draws")}. Below each drawn
+      word are the most probable ones that were not drawn.`;
     return;
   }
   const way = wayTo(endOf(columns, 0));
   const worst = way.reduce((most, node) => Math.max(most, node.candidate.rank), 0);
   if (search.beam_size === 1) {
-    context.say`Greedy search: at every step only the most probable word is kept and all others are given up at once. It
-      wrote ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}.`;
+    context.say`Greedy search keeps only the most probable word at each step and drops all others at once. It wrote
+      ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}.`;
     return;
   }
-  context.say`Taking only the best word at each step can lead astray. So ${search.beam_size} partial translations are kept
-    at every step (beam_size) and ${search.top_beams} ${plain(search.top_beams === 1 ? "is" : "are")} returned at the end
-    (top_beams). A score is the sum of log-probabilities ${plain(penaltyWords(search))}.`;
-  context.say`The best, ${quoted(best.text)}, ends with ${decimal(best.score, 3)}${plain(
+  context.say`Always taking the best next word can miss the best sentence. So beam search keeps ${search.beam_size}
+    partial translations at each step (beam_size) and returns ${search.top_beams} at the end (top_beams). A score is the
+    sum of log-probabilities ${plain(penaltyWords(search))}.`;
+  context.say`The best is ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}${plain(
     second ? `, ${decimal(best.score - second.score, 3)} ahead of ${quoted(second.text)}` : "",
   )}. ${plain(
     isGreedy(way, search)
       ? "Each of its words was the best continuation, so greedy search would have found it too."
-      : `Greedy search would have missed it: not every one of its words was the best continuation${
-          worst ? `, and once it was only number ${worst + 1} of those kept` : ""
+      : `Greedy search would have missed it: not each of its words was the best continuation${
+          worst ? `, and at one step it was only number ${worst + 1}` : ""
         }.`,
   )}`;
 }
 
 /** @param {import("../trace.js").Search} search */
 function penaltyWords({penalty, alpha}) {
-  if (alpha === 0) return "with nothing done for long sentences (alpha 0)";
+  if (alpha === 0) return "without a length penalty (alpha 0)";
   if (penalty === "gnmt") return `divided by ((5 + length) / 6) to the power ${alpha} (GNMT's penalty)`;
   return alpha === 1 ? "divided by the length" : `divided by the length to the power ${alpha}`;
 }
 
 /**
- * Which of the steps are shown, where there are too many.
+ * Which steps are shown, if there are too many.
  * @param {ViewContext} context
  * @param {number} steps
  */
@@ -127,10 +127,17 @@ function parts(context, steps) {
   const button = (text, to) =>
     element(
       "button",
-      {type: "button", disabled: to < 0 || to >= pages, "data-key": `search-part-${text}`, onclick: () => context.setOption("part", String(to))},
+      {
+        type: "button",
+        disabled: to < 0 || to >= pages,
+        "data-key": `search-part-${text}`,
+        onclick: () => context.setOption("part", String(to)),
+      },
       text,
     );
-  return [inRow(button("◀ earlier", page - 1), `steps ${first + 1} to ${last} of ${steps}`, button("later ▶", page + 1))];
+  return [
+    inRow(button("◀ earlier", page - 1), `steps ${first + 1} to ${last} of ${steps}`, button("later ▶", page + 1)),
+  ];
 }
 
 /**
@@ -153,7 +160,14 @@ function draw(context, columns, chosen) {
   label(picture, {x: 0, y: below + 16, text: "the search, step by step", bold: true, size: 15});
   legend(context, below + 16);
   shown.forEach((_, column) => {
-    label(picture, {x: column * COLUMN + NODE / 2, y: top - 10, text: `step ${first + column + 1}`, size: 13, quiet: true, anchor: "middle"});
+    label(picture, {
+      x: column * COLUMN + NODE / 2,
+      y: top - 10,
+      text: `step ${first + column + 1}`,
+      size: 13,
+      quiet: true,
+      anchor: "middle",
+    });
   });
   for (const isWay of [false, true]) {
     for (const node of shown.flat()) {
@@ -201,11 +215,18 @@ function drawResults(context, columns, chosen) {
   const picture = context.picture("");
   const width = Math.min(room, 860);
   const {strong, soft} = shades("decoder", picture.theme);
-  label(picture, {x: 0, y: 16, text: search.kind === "sample" ? "the draws" : "whole translations, best first", bold: true, size: 15});
+  label(picture, {
+    x: 0,
+    y: 16,
+    text: search.kind === "sample" ? "the draws" : "complete translations, best first",
+    bold: true,
+    size: 15,
+  });
   label(picture, {x: width, y: 16, text: "score", size: 13, quiet: true, anchor: "end"});
   search.results.forEach((result, index) => {
     const y = 28 + index * 38;
     const end = endOf(columns, index);
+    const fate = result.returned ? "returned" : "not returned";
     const group = picture.group({}, () => {
       picture.add(
         shape("rect", {
@@ -221,15 +242,29 @@ function drawResults(context, columns, chosen) {
         }),
         {x: 0, y, width, height: 34},
       );
-      const note = `${result.returned ? "returned" : "not returned"}${result.finished ? "" : ", not finished"}`;
+      const note = `${fate}${result.finished ? "" : ", not finished"}`;
       const isWide = width > 560;
-      label(picture, {x: 12, y: y + 22, text: fitText(result.text, width - (isWide ? 250 : 90), 15, result.returned), size: 15, bold: result.returned});
+      label(picture, {
+        x: 12,
+        y: y + 22,
+        text: picture.ruler.fit(result.text, width - (isWide ? 250 : 90), 15, result.returned),
+        size: 15,
+        bold: result.returned,
+      });
       if (isWide) label(picture, {x: width - 84, y: y + 22, text: note, size: 13, quiet: true, anchor: "end"});
-      label(picture, {x: width - 12, y: y + 22, text: decimal(result.score, 3), size: 15, anchor: "end", numeric: true, bold: result.returned});
+      label(picture, {
+        x: width - 12,
+        y: y + 22,
+        text: decimal(result.score, 3),
+        size: 15,
+        anchor: "end",
+        numeric: true,
+        bold: result.returned,
+      });
     });
     if (end) {
       pressable(picture, group, {
-        label: `${result.text}, score ${decimal(result.score, 3)}, ${result.returned ? "returned" : "not returned"}: show its way`,
+        label: `${result.text}, score ${decimal(result.score, 3)}, ${fate}: show its path`,
         onpick: () => context.setOption("node", `${end.step}.${end.row}`),
         key: `search-result-${index}`,
         current: end === chosen,
@@ -250,7 +285,13 @@ function legend(context, y) {
   for (const fate of /** @type {Fate[]} */ (["kept", "finished", "pruned"])) {
     const look = lookOf(context, fate);
     picture.add(shape("rect", {x, y: y - 13, width: 26, height: 17, rx: 5, ...look}));
-    label(picture, {x: x + 34, y, text: context.trace.search.kind === "sample" && fate === "pruned" ? "not drawn" : fate, size: 13, quiet: true});
+    label(picture, {
+      x: x + 34,
+      y,
+      text: context.trace.search.kind === "sample" && fate === "pruned" ? "not drawn" : fate,
+      size: 13,
+      quiet: true,
+    });
     x += 104;
   }
   if (context.trace.search.kind === "beam") {
@@ -308,10 +349,28 @@ function drawNode(context, node, {x, y}, isWay) {
   const area = {x, y, width: NODE, height: 38};
   picture.add(shape("rect", {...area, rx: 8, ...look, ...(isWay ? {"stroke-width": 3.5} : {})}), area);
   const text = `${candidate.fate === "finished" ? "✓ " : ""}${trace.vocabulary[candidate.id]}`;
-  label(picture, {x: x + NODE / 2, y: y + 17, text: fitText(text, NODE - 10, 14, isAlive), size: 14, bold: isAlive, quiet: !isAlive, anchor: "middle"});
+  label(picture, {
+    x: x + NODE / 2,
+    y: y + 17,
+    text: picture.ruler.fit(text, NODE - 10, 14, isAlive),
+    size: 14,
+    bold: isAlive,
+    quiet: !isAlive,
+    anchor: "middle",
+  });
   const number = candidate.chance !== undefined ? percent(candidate.chance) : decimal(candidate.score, 2);
-  const margin = candidate.margin !== null && candidate.margin !== undefined ? ` (−${decimal(candidate.margin, 2)})` : "";
-  label(picture, {x: x + NODE / 2, y: y + 32, text: `${number}${margin}`, size: 12, quiet: true, anchor: "middle", numeric: true, colour: isWay ? shades("decoder", theme).ink : undefined});
+  const margin =
+    candidate.margin !== null && candidate.margin !== undefined ? ` (−${decimal(candidate.margin, 2)})` : "";
+  label(picture, {
+    x: x + NODE / 2,
+    y: y + 32,
+    text: `${number}${margin}`,
+    size: 12,
+    quiet: true,
+    anchor: "middle",
+    numeric: true,
+    colour: isWay ? shades("decoder", theme).ink : undefined,
+  });
 }
 
 /**
@@ -320,7 +379,9 @@ function drawNode(context, node, {x, y}, isWay) {
  */
 function describe({trace}, node) {
   const {candidate} = node;
-  const text = wayTo(node).map((one) => trace.vocabulary[one.candidate.id]).join(" ");
+  const text = wayTo(node)
+    .map((one) => trace.vocabulary[one.candidate.id])
+    .join(" ");
   const lines = [
     `“${text}”`,
     `log-probability of “${trace.vocabulary[candidate.id]}” ${precise(candidate.log_prob)}`,
@@ -330,7 +391,7 @@ function describe({trace}, node) {
   if (candidate.margin !== null && candidate.margin !== undefined) {
     lines.push(`${precise(candidate.margin)} behind the last one kept`);
   }
-  if (candidate.chance !== undefined) lines.push(`chance to be drawn ${precise(candidate.chance)}`);
+  if (candidate.chance !== undefined) lines.push(`probability of being drawn ${precise(candidate.chance)}`);
   return lines;
 }
 
@@ -344,7 +405,7 @@ function drawChosen(context, node, y) {
   const picture = context.picture("");
   const [text, ...numbers] = describe(context, node);
   const width = Math.max(280, Math.min(context.room, 860));
-  label(picture, {x: 0, y, text: fitText(text, width, 16, true), size: 16, bold: true});
+  label(picture, {x: 0, y, text: picture.ruler.fit(text, width, 16, true), size: 16, bold: true});
   numbers.forEach((line, index) => {
     label(picture, {x: 0, y: y + 24 + index * 20, text: line, size: 14, quiet: true, numeric: true});
   });

@@ -1,11 +1,10 @@
-// After the pictures of the post: how the model came to be. The curves of its run and the sentences that it watched; in
-// the studio they go on while the run does.
+// Row 22, beyond the post: the training run. Its curves and the sentences that it watched; in the studio they keep
+// growing while the run goes on.
 
 import {asProblem} from "../problem.js";
 import {element} from "../dom.js";
 import {count, decimal, percent} from "../numbers.js";
 import {label} from "../draw/label.js";
-import {openSource} from "../source.js";
 import {curveChart} from "./curves.js";
 import {repaint} from "./live.js";
 
@@ -16,12 +15,14 @@ import {repaint} from "./live.js";
  *   samples?: {source: string, reference: string, translation: string}[],
  *   clock?: {tokens_per_second?: number}}} RunEvent
  * @typedef {{events: RunEvent[], probes: any, maxSteps: number | null, quiet: number | null}} RunSoFar
- * @typedef {{train: CurvePoint[], held: CurvePoint[], rate: CurvePoint[], pace: CurvePoint[], bleu: CurvePoint[], last: number}} RunCurves
+ * @typedef {{
+ *   train: CurvePoint[], held: CurvePoint[], rate: CurvePoint[], pace: CurvePoint[], bleu: CurvePoint[],
+ *   last: number}} RunCurves
  */
 
 const SECONDS_BETWEEN = 2;
-const STILL_GOING = 90; // seconds without news after which a run seems to be over
-const ROWS = 8; // of a probe sentence's way
+const STILL_GOING = 90; // seconds without news after which a run seems to have stopped
+const ROWS = 8; // for each probe sentence
 
 /** @type {import("../views.js").View} */
 export const trainingRunView = {
@@ -33,41 +34,42 @@ export const trainingRunView = {
     const {trace} = context;
     /** @type {RunSoFar} */
     const held = {events: readEvents(trace.facts), probes: trace.probes, maxSteps: null, quiet: null};
-    // In the studio there may be curves later: they are drawn into what is on the page by then.
+    // In the studio there may be curves later: they are drawn into this picture.
     if (context.translate || held.events.length) context.picture("The curves of the training run");
     paint(context, held);
-    if (context.translate && context.request) follow(context, context.request.model, held);
+    if (context.studio && context.request) follow(context, context.studio, context.request.model, held);
   },
 };
 
 /**
- * Ask the studio again and again; draw in place whenever something is new.
+ * Keep asking the studio; draw in place whenever something is new.
  * @param {ViewContext} context
+ * @param {import("../source.js").StudioSource} studio
  * @param {string} model
  * @param {RunSoFar} held
  */
-function follow(context, model, held) {
-  const source = openSource(document);
-  if (!source.canTranslate) return;
+function follow(context, studio, model, held) {
   let stamp = "";
   let left = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   const look = async () => {
     try {
-      const answer = await source.call(`api/run?model=${encodeURIComponent(model)}&since=${encodeURIComponent(stamp)}`);
+      const answer = await studio.run(model, stamp);
       if (left) return;
       held.quiet = answer.seconds_quiet;
       if (answer.changed) {
         stamp = String(answer.stamp);
         held.events = readEvents(answer);
         held.probes = answer.probes;
-        held.maxSteps = answer.max_steps;
+        held.maxSteps = answer.max_steps ?? null;
         repaint(context, () => paint(context, held));
       }
       timer = setTimeout(look, 1000 * SECONDS_BETWEEN);
     } catch (thrown) {
-      if (!left) context.note(element("p", {class: "quiet"}, `No longer following the run: ${asProblem(thrown).what}.`));
+      if (!left) {
+        context.note(element("p", {class: "quiet"}, `No longer following the run: ${asProblem(thrown).what}.`));
+      }
     }
   };
   context.onLeave(() => {
@@ -78,7 +80,7 @@ function follow(context, model, held) {
 }
 
 /**
- * The events of a run; none where there are none.
+ * The events of a run, if there are any.
  * @param {any} facts
  * @returns {RunEvent[]}
  */
@@ -116,8 +118,8 @@ function paint(context, held) {
   const curves = runCurves(held.events);
   const {train, held: validation, bleu} = curves;
   if (!curves.last) {
-    context.say`There is nothing to see of how ${context.trace.model.name} was trained: its folder has no log, or the run
-      has only just begun.`;
+    context.say`There is no record of how ${context.trace.model.name} was trained: its folder has no log, or the run has
+      only just started.`;
     if (context.drawn) {
       context.drawn.describe("There are no curves yet.");
       label(context.drawn, {x: 0, y: 20, text: "no curves yet", size: 15, quiet: true});
@@ -127,20 +129,22 @@ function paint(context, held) {
   }
   const of = held.maxSteps ? ` of ${count(held.maxSteps)}` : "";
   if (train.length) {
-    context.say`This run has come to ${`step ${count(curves.last)}`}${of}. Its loss for each target token, label smoothing
-      included, went from ${decimal(train[0].value, 2)} at step ${count(train[0].step)} to
+    context.say`This run is at ${`step ${count(curves.last)}`}${of}. Its loss per target token, including label
+      smoothing, went from ${decimal(train[0].value, 2)} at step ${count(train[0].step)} to
       ${decimal(train[train.length - 1].value, 2)}.`;
   }
   if (validation.length) {
     const now = validation[validation.length - 1];
-    context.say`On sentences it does not learn from, the loss is ${decimal(now.value, 3)}: a right word gets a probability of
-      ${percent(Math.exp(-now.value))}, in the geometric mean.`;
-    if (bleu.length) context.say`Its translations of some of them reach a BLEU of ${decimal(bleu[bleu.length - 1].value, 1)}.`;
+    context.say`On the validation data the loss is ${decimal(now.value, 3)}: a correct word gets a probability of
+      ${percent(Math.exp(-now.value))} on (geometric) average.`;
+    if (bleu.length) {
+      context.say`On a sample of that data it reaches a BLEU score of ${decimal(bleu[bleu.length - 1].value, 1)}.`;
+    }
   }
   if (held.quiet !== null) {
     const going = held.quiet < STILL_GOING && !(held.maxSteps && curves.last >= held.maxSteps);
-    if (going) context.say`The run is going, and this page follows it.`;
-    else context.say`The run is not going at present.`;
+    if (going) context.say`The run is in progress, and this page follows it.`;
+    else context.say`The run is not in progress.`;
   }
   draw(context, curves);
   context.note(...probeTables(context, held));
@@ -155,11 +159,11 @@ function draw(context, curves) {
   const {train, held, rate, pace, bleu, last} = curves;
   const end = (/** @type {CurvePoint[]} */ points) => points[points.length - 1]?.value;
   picture.describe(
-    `Curves over ${count(last)} steps. ` +
-      (train.length ? `Loss from ${decimal(train[0].value)} to ${decimal(end(train))}. ` : "") +
-      (held.length ? `Validation loss at the end ${decimal(end(held), 3)}. ` : "") +
-      (bleu.length ? `BLEU at the end ${decimal(end(bleu), 1)}. ` : "") +
-      (pace.length ? `${count(end(pace))} tokens per second.` : ""),
+    `Curves over ${count(last)} steps. ${
+      train.length ? `Loss from ${decimal(train[0].value)} to ${decimal(end(train))}. ` : ""
+    }${held.length ? `Validation loss at the end ${decimal(end(held), 3)}. ` : ""}${
+      bleu.length ? `BLEU at the end ${decimal(end(bleu), 1)}. ` : ""
+    }${pace.length ? `${count(end(pace))} tokens per second.` : ""}`,
   );
   const columns = context.room >= 760 ? 2 : 1;
   const gap = 36;
@@ -187,7 +191,13 @@ function draw(context, curves) {
   }
   if (bleu.length) {
     const curve = {name: "BLEU", points: bleu, meaning: /** @type {const} */ ("x"), dots: true};
-    charts.push({...place(), title: "Validation BLEU", write: (value) => decimal(value, 1), curves: [curve], fromZero: true});
+    charts.push({
+      ...place(),
+      title: "Validation BLEU",
+      write: (value) => decimal(value, 1),
+      curves: [curve],
+      fromZero: true,
+    });
   }
   if (rate.length) {
     const curve = {name: "learning rate", points: rate, meaning: /** @type {const} */ ("v")};
@@ -209,7 +219,7 @@ function small(value) {
 }
 
 /**
- * The watched sentences on their way from untrained to trained; without them, the newest samples of the log.
+ * The watched sentences from untrained to trained; without them, the samples in the log.
  * @param {ViewContext} context
  * @param {RunSoFar} held
  * @returns {Node[]}
@@ -286,7 +296,7 @@ function sentenceTable({source, reference, rows}) {
 }
 
 /**
- * At most so many of them, the first and the last among them.
+ * At most this many of them, including the first and the last.
  * @template Item
  * @param {Item[]} items
  * @param {number} most

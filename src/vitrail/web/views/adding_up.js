@@ -1,8 +1,8 @@
 // Numbers that add up on the screen, to the digits shown.
 
 /**
- * Round terms so that what is shown of them adds up to what is shown of their sum. Each stays within one unit of its
- * last digit: those nearest to the next number go up (the method of largest remainders). A zero stays a zero.
+ * Round terms so that the rounded terms add up to the rounded sum. Each stays within one unit of its last digit: those
+ * nearest to the next number are rounded up (the method of largest remainders). A zero stays a zero.
  * @param {ArrayLike<number>} terms
  * @param {number} total their sum, as recorded
  * @param {number} digits
@@ -14,7 +14,7 @@ export function addsUp(terms, total, digits) {
   const order = Array.from(terms, (term, index) => ({index, rest: term * unit - whole[index], isZero: term === 0}))
     .filter(({isZero}) => !isZero)
     .sort((a, b) => b.rest - a.rest);
-  // More than one unit each is missing only where the terms do not sum to the total: then nothing is pretended.
+  // If more than one unit per term is missing, the terms do not sum to the total, and the result shows that.
   for (const {index} of order) {
     if (missing <= 0) break;
     whole[index] += 1;

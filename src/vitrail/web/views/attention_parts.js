@@ -1,5 +1,7 @@
-// One attention, one head, one query: the arrays that the views of rows 7 to 13 draw, by their letters.
+// One attention, one head, one query: the arrays that the views of rows 7 to 13 draw.
 
+import {positionsOf} from "../positions/kinds.js";
+import {PLAIN} from "../positions/plain.js";
 import {attentionOf} from "../state.js";
 
 /**
@@ -10,12 +12,12 @@ import {attentionOf} from "../state.js";
  * @typedef {{
  *   rows: number, columns: number, at: (row: number, column: number) => number,
  *   bias: ((column: number) => number) | null}} Projection
- *   W as the post draws it: what goes in are rows, what comes out are columns
+ *   W as the post draws it: a row for each input, a column for each output
  */
 
 const PARAMETERS = {q: "query", k: "key", v: "value"};
 
-/** Everything there is about the attention that a state names. */
+/** Everything about the attention that a state names. */
 export class AttentionParts {
   /** @param {ViewContext} context */
   constructor(context) {
@@ -32,12 +34,12 @@ export class AttentionParts {
     this.token = state.token;
     this.isCross = this.kind === "cross_attention";
     this.isMasked = state.stack === "decoder" && !this.isCross;
-    this.isRotated = trace.has(`${attention}.q_rotated`);
-    this.isRelative = trace.has(`${attention}.scores_content`);
+    /** What positions do in this attention: nothing in encoder-decoder attention. */
+    this.positions = this.isCross ? PLAIN : positionsOf(trace);
     this.isOff = trace.isOff(attention, state.head);
     this.parameters = `${state.stack}.layers.${state.layer}.${this.kind}`;
     this.hasWeights = context.weights(`${state.stack}.${state.layer}`);
-    /** The name of what queries are made of, and of what keys and values are made of. */
+    /** The name of what queries are computed from; below, of what keys and values are computed from. */
     this.inputName = trace.sublayerInput(state.stack, state.layer, this.isCross ? 2 : 1);
     this.seenName = this.isCross ? "encoder.output" : this.inputName;
   }
@@ -60,9 +62,12 @@ export class AttentionParts {
     return this.trace.array(this.seenName);
   }
 
-  /** Which queries and keys meet in the dot product: the turned ones where the model turns them. */
-  get meeting() {
-    return this.isRotated ? {q: "q_rotated", k: "k_rotated"} : {q: "q", k: "k"};
+  /**
+   * What this kind of positions has to say in a view.
+   * @param {ViewContext} context
+   */
+  sayPositions(context) {
+    this.positions.say[context.viewId]?.(context, this);
   }
 
   /**
@@ -76,7 +81,7 @@ export class AttentionParts {
 
   /**
    * The q, k or v of one token in this head.
-   * @param {string} name "q", "k_rotated", …
+   * @param {string} name "q", or another name of queries, keys or values
    * @param {number} token
    */
   vector(name, token) {
@@ -84,7 +89,7 @@ export class AttentionParts {
   }
 
   /**
-   * The part of W^Q, W^K or W^V that belongs to a head; null where the file does not hold it.
+   * The part of W^Q, W^K or W^V that belongs to a head; null if the file does not contain it.
    * @param {Letter} letter
    * @param {number} [head]
    * @returns {Projection | null}
@@ -105,7 +110,7 @@ export class AttentionParts {
   }
 
   /**
-   * W^O: a row for each number of the joined heads.
+   * W^O: a row for each number of the heads side by side.
    * @returns {Projection | null}
    */
   outputProjection() {
@@ -120,26 +125,6 @@ export class AttentionParts {
     };
   }
 
-  /**
-   * The row of the table of distances for a query and a key: how far the key stands after the query, cut off.
-   * @param {number} query
-   * @param {number} key
-   */
-  distance(query, key) {
-    const {max_distance} = this.trace.config;
-    return Math.max(-max_distance, Math.min(max_distance, key - query));
-  }
-
-  /**
-   * The learned vector of a distance; null where the file does not hold the table.
-   * @param {"key" | "value"} what
-   * @param {number} distance
-   */
-  distanceVector(what, distance) {
-    const table = this.trace.weight(`${this.parameters}.dot_product.${what}_RK`);
-    return table && table.row(distance + this.trace.config.max_distance);
-  }
-
   /** "head 2", or "head 2 (with keys and values of kv head 0)". */
   get headName() {
     const {heads, kv_heads} = this.trace.config;
@@ -149,10 +134,10 @@ export class AttentionParts {
 }
 
 /**
- * The keys to show of a row, in the order of the sentence: all, or of a long sentence those with the largest values.
+ * Which keys of a row to show, in the order of the sentence: all, or those with the largest values.
  * @param {ArrayLike<number>} values scores or weights
  * @param {number} most
- * @param {number} always one that is shown in any case
+ * @param {number} always one that is always shown
  */
 export function keysToShow(values, most, always) {
   const all = Array.from(values, (_, key) => key);
@@ -162,7 +147,7 @@ export function keysToShow(values, most, always) {
 }
 
 /**
- * The key to which a row of weights gives most.
+ * The key with the largest weight.
  * @param {ArrayLike<number>} weights
  */
 export function strongest(weights) {

@@ -1,4 +1,4 @@
-// A view's own rows of choices, above its picture: one of several, or several on and off.
+// A view's own controls above its picture: choose one of several, or switch several on and off.
 
 import {element} from "../dom.js";
 import {stepped} from "../shell/pickers.js";
@@ -8,12 +8,15 @@ import {stepped} from "../shell/pickers.js";
  */
 
 /**
- * A row of which one is chosen; arrow keys step through it.
+ * A row of choices, one of them chosen; arrow keys step through it.
  * @param {{title: string, choices: ViewChoice[], current: string, onpick: (value: string, repeated: boolean) => void,
  *   key: string}} given
  */
 export function oneOf({title, choices, current, onpick, key}) {
-  const place = Math.max(0, choices.findIndex((choice) => choice.value === current));
+  const place = Math.max(
+    0,
+    choices.findIndex((choice) => choice.value === current),
+  );
   const buttons = choices.map((choice, index) =>
     choiceButton(choice, {
       role: "radio",
@@ -36,8 +39,9 @@ export function oneOf({title, choices, current, onpick, key}) {
 }
 
 /**
- * A row of which each is on or off.
- * @param {{title: string, choices: ViewChoice[], on: Set<string>, ontoggle: (value: string) => void, key: string}} given
+ * A row of switches.
+ * @param {{
+ *   title: string, choices: ViewChoice[], on: Set<string>, ontoggle: (value: string) => void, key: string}} given
  */
 export function anyOf({title, choices, on, ontoggle, key}) {
   const buttons = choices.map((choice) =>
@@ -72,7 +76,7 @@ function choiceButton(choice, {role, isOn, tabindex, key, onclick}) {
     choice.text,
   );
   if (choice.colour) {
-    // On: filled with its colour. Off: only its rim.
+    // On: filled with its colour. Off: only its border.
     button.style.borderColor = choice.colour;
     button.style.borderWidth = "2px";
     if (isOn) button.style.background = choice.colour;

@@ -1,4 +1,4 @@
-// The handful of words that are the columns of rows 18 to 20, as the post has its six.
+// The words that are the columns of rows 18 to 20, like the six of the post.
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -10,7 +10,7 @@ const OPTION = "words";
 export const MOST_WORDS = 14;
 
 /**
- * The ids of the post's six words, where the model has them; with subwords, as the beginning of a word.
+ * The ids of the post's six words, if the model has them; as subwords, at the start of a word.
  * @param {readonly string[]} vocabulary
  */
 export function postsWords(vocabulary) {
@@ -25,7 +25,7 @@ export function postsWords(vocabulary) {
 }
 
 /**
- * The ids that the reader chose, or the post's; where the model has too few of those, the translation's own.
+ * The ids that the reader chose, or the post's; if the model has too few of those, the translation's own.
  * @param {ViewContext} context
  * @returns {number[]}
  */
@@ -52,7 +52,7 @@ export function chooseWords(context, ids) {
 }
 
 /**
- * The ids of words that hold what was typed: the same, then those that begin with it, then the others.
+ * The ids of words that contain the typed text: exact matches, then words that start with it, then the others.
  * @param {readonly string[]} vocabulary
  * @param {string} typed
  */

@@ -1,9 +1,9 @@
-// Distributions over a vocabulary: the most probable words, the rest summed, the target, the loss.
+// Distributions over a vocabulary: the most probable words, the sum of the rest, the target, the loss.
 
 /** @typedef {ArrayLike<number>} Numbers */
 
 /**
- * The places of the largest numbers, largest first; of equals the first.
+ * The places of the largest numbers, largest first; among equals, the first.
  * @param {Numbers} values
  * @param {number} most how many
  */
@@ -21,7 +21,7 @@ export function largestPlaces(values, most) {
 }
 
 /**
- * What is left of a distribution without some of its places: summed one by one, since 1 minus the others would be noise.
+ * The rest of a distribution without some of its places: summed one by one, because 1 minus the others is noise.
  * @param {Numbers} probabilities
  * @param {readonly number[]} without
  */
@@ -33,7 +33,7 @@ export function restOf(probabilities, without) {
 }
 
 /**
- * What the model is asked for: 1 − ε on the right word, and ε shared by the whole vocabulary.
+ * The target: 1 − ε on the correct word, and ε spread over the whole vocabulary.
  * @param {boolean} isRight
  * @param {number} smoothing ε
  * @param {number} vocabulary how many words there are
@@ -44,17 +44,17 @@ export function smoothedTarget(isRight, smoothing, vocabulary) {
 
 /**
  * @typedef {{p: number, q: number, gradient: number, crossEntropy: number, entropy: number}} LossTerm
- *   what a word has and adds: the model's probability, the target's, their difference, −q log p, −q log q
+ *   for a word: the model's probability, the target's, their difference, −q log p, −q log q
  */
 
 /**
- * The loss at one position, word by word: the shown words, then all others summed, then everything.
+ * The loss at one position, word by word: the shown words, then the sum of all others, then of everything.
  * @param {{
  *   shown: readonly number[], right: number, smoothing: number, vocabulary: number,
  *   logProb: (id: number) => number | null, rest: number}} given
- *   logProb: null where it was not kept; rest: the probability of all that was not kept
+ *   logProb: null if it was not kept; rest: the total probability of the words not kept
  * @returns {{terms: LossTerm[], others: LossTerm, all: LossTerm, isLeast: boolean}}
- *   isLeast: some words were not kept one by one, so that the cross-entropy is at least this
+ *   isLeast: some words were not kept, so the cross-entropy is a lower bound
  */
 export function lossTerms({shown, right, smoothing, vocabulary, logProb, rest}) {
   /** @type {(id: number, logP: number) => LossTerm} */
@@ -75,7 +75,7 @@ export function lossTerms({shown, right, smoothing, vocabulary, logProb, rest}) 
   }
   const q = smoothing / vocabulary;
   if (unkept > 0) {
-    // Spread evenly they would cost the least (Jensen), so the true cross-entropy is no smaller.
+    // An even spread costs the least (Jensen), so the true cross-entropy is no smaller.
     const each = rest / unkept;
     others.p += rest;
     others.q += unkept * q;

@@ -1,9 +1,9 @@
-// One number for every word of the vocabulary, in id order, folded into a few long lines.
+// One number for each word of the vocabulary, by id, wrapped into a few long lines.
 
 import {matrix} from "../draw/matrix.js";
 
 /**
- * How the vocabulary is folded into this width.
+ * How the vocabulary is wrapped into this width.
  * @param {number} size
  * @param {number} width
  */

@@ -1,14 +1,15 @@
-// What a model predicts while it is led through a given translation, word by word, whatever it would have said itself.
+// What a model predicts when it is fed a given translation word by word (teacher forcing).
 //
-// It comes from the trace's reference, from its own translation, or from the probes that training left (docs/trace.md).
-// Probes may hold only some ids' log-probabilities, and the logarithm of what all others have together.
+// The translation is the trace's reference, the model's own, or one of the probes of training (docs/trace.md). Probes
+// may have the log-probabilities of only some ids, and the logarithm of the total of the others.
 
 /**
  * @typedef {import("../trace.js").Trace} Trace
  * @typedef {import("../trace.js").Tensor} Tensor
  * @typedef {{tokens: string[], ids: number[], smoothing: number, logProbs: Tensor, columns: number[] | null,
  *   rest: ArrayLike<number> | null, vocabulary: number}} ForcedParts
- * @typedef {{source: string, reference: string, to: string | null, seen: string | null, hasReference: boolean}} ProbeSentence
+ * @typedef {{
+ *   source: string, reference: string, to: string | null, seen: string | null, hasReference: boolean}} ProbeSentence
  * @typedef {{step: number, translation: string, forced: Forced}} ProbeRecord
  */
 
@@ -18,7 +19,7 @@ export class Forced {
   constructor({tokens, ids, smoothing, logProbs, columns, rest, vocabulary}) {
     this.tokens = tokens;
     this.ids = ids;
-    /** ε, what label smoothing takes from the right word */
+    /** ε, what label smoothing takes from the correct word */
     this.smoothing = smoothing;
     this.vocabulary = vocabulary;
     this.logProbs = logProbs;
@@ -34,7 +35,7 @@ export class Forced {
   }
 
   /**
-   * The log-probability of a word, or null where it was not kept.
+   * The log-probability of a word, or null if it was not kept.
    * @param {number} position
    * @param {number} id
    */
@@ -44,7 +45,7 @@ export class Forced {
   }
 
   /**
-   * The probability of all words that were not kept.
+   * The total probability of the words that were not kept.
    * @param {number} position
    */
   rest(position) {
@@ -62,7 +63,7 @@ export class Forced {
     return order.slice(0, most).map((place) => (this.columns ? this.columns[place] : place));
   }
 
-  /** The mean over positions of −log p of the right word: the loss without smoothing. */
+  /** The mean over positions of −log p of the correct word: the loss without smoothing. */
   loss() {
     let sum = 0;
     for (let t = 0; t < this.length; t++) sum -= this.logProb(t, this.ids[t]) ?? Math.log(this.rest(t));
@@ -82,7 +83,7 @@ export function forcedReference(trace) {
 }
 
 /**
- * The model's own translation, as if it were the right one.
+ * The model's own translation, as if it were the correct one.
  * @param {Trace} trace
  */
 export function forcedTranslation(trace) {
@@ -102,7 +103,7 @@ function whole(trace, tokens, ids, smoothing, logProbs) {
 }
 
 /**
- * The sentences that training kept an eye on; none where the trace has no probes, or none that can be read.
+ * The sentences that training watched; none if the trace has no readable probes.
  * @param {Trace} trace
  * @returns {ProbeSentence[]}
  */
@@ -119,7 +120,7 @@ export function probeSentences(trace) {
 }
 
 /**
- * What one of them looked like at every record of training, in order.
+ * The predictions for one of them at each record of training, in order.
  * @param {Trace} trace
  * @param {number} sentence
  * @returns {ProbeRecord[]}
@@ -133,7 +134,8 @@ export function probeRecords(trace, sentence) {
     if (!said?.log_probs) continue;
     const where = `probes.records.${number}.sentences.${sentence}`;
     const ids = asked.reference?.ids ?? said.ids ?? [];
-    const rest = said.rest && !Array.isArray(said.rest) ? trace.decode(`${where}.rest`, said.rest).data : (said.rest ?? null);
+    const rest =
+      said.rest && !Array.isArray(said.rest) ? trace.decode(`${where}.rest`, said.rest).data : (said.rest ?? null);
     records.push({
       step: Number(record.step),
       translation: String(said.translation ?? ""),
@@ -152,7 +154,7 @@ export function probeRecords(trace, sentence) {
 }
 
 /**
- * The record at which the right word of a position is nearest to an even chance: where there is most to see.
+ * The record at which the correct word of a position is closest to a probability of 1/2, where there is most to see.
  * @param {ProbeRecord[]} records
  * @param {number} position
  */

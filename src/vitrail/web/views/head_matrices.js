@@ -1,4 +1,4 @@
-// The matrices of one head, and of all of them together.
+// The matrices of one head, and of all heads together.
 
 import {precise} from "../numbers.js";
 import {matrix} from "../draw/matrix.js";
@@ -36,12 +36,15 @@ export function headMatrix(context, parts, {name, array, head, tokens, meaning, 
     name: `${name} of head ${head}`,
     meaning,
     key: `${array}-${head}`,
-    describe: (token, column) => [`${sub}: “${tokens[token]}”, number ${column}`, precise(tensor.at(place, token, column))],
+    describe: (token, column) => [
+      `${sub}: “${tokens[token]}”, number ${column}`,
+      precise(tensor.at(place, token, column)),
+    ],
   });
 }
 
 /**
- * A number below the line.
+ * A number as a subscript.
  * @param {number} number
  */
 export function subscript(number) {
@@ -49,7 +52,7 @@ export function subscript(number) {
 }
 
 /**
- * What the joined heads and W^O gave.
+ * The heads side by side, times W^O.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {{x: number, y: number, width: number, row: number}} given

@@ -1,4 +1,4 @@
-// Switching heads off, and what the translation was before beside what it is now.
+// Switching heads off, and the translation before and after.
 
 import {element} from "../dom.js";
 import {headColour} from "../colour.js";
@@ -10,7 +10,7 @@ import {anyOf} from "./choices.js";
  */
 
 /**
- * The heads that are to be off when one is switched.
+ * The heads that are off once some have been switched.
  * @param {Record<string, number[]>} off
  * @param {string} attention
  * @param {number[]} heads the ones to switch
@@ -50,7 +50,7 @@ export function headSwitches(context) {
       element(
         "button",
         {type: "button", "data-key": "switch-all", onclick: () => ask({...off, [attention]: all})},
-        "all of this layer off",
+        "all off in this layer",
       ),
       Object.keys(off).length > 0 &&
         element("button", {type: "button", "data-key": "switch-none", onclick: () => ask({})}, "all on again"),
@@ -62,7 +62,7 @@ export function headSwitches(context) {
 }
 
 /**
- * What was, beside what is.
+ * The translation before and now.
  * @param {ViewContext} context
  */
 function comparison(context) {
@@ -77,14 +77,9 @@ function comparison(context) {
     element(
       "table",
       {class: "before-and-now"},
-      element(
-        "tbody",
-        {},
-        line("before", before, trace),
-        line("now", trace, before),
-      ),
+      element("tbody", {}, line("before", before, trace), line("now", trace, before)),
     ),
-    element("p", {}, changed ? "Words that differ are underlined." : "The translation stayed the same."),
+    element("p", {}, changed ? "Words that differ are underlined." : "The translation did not change."),
   );
 }
 
@@ -99,7 +94,13 @@ function line(title, shown, other) {
   words.forEach(({text, differs}, index) => {
     cell.append(index ? " " : "", differs ? element("u", {}, element("b", {}, text)) : text);
   });
-  return element("tr", {}, element("th", {scope: "row"}, title), cell, element("td", {}, `off: ${switchedOff(shown) || "none"}`));
+  return element(
+    "tr",
+    {},
+    element("th", {scope: "row"}, title),
+    cell,
+    element("td", {}, `off: ${switchedOff(shown) || "none"}`),
+  );
 }
 
 /** @param {Trace} trace */
@@ -110,7 +111,7 @@ function switchedOff(trace) {
 }
 
 /**
- * Which tokens are not in the other sentence, in its order: those outside the longest common subsequence.
+ * Which tokens differ from the other sentence: those outside the longest common subsequence.
  * @param {string[]} tokens
  * @param {string[]} others
  */
@@ -119,7 +120,8 @@ export function differences(tokens, others) {
   const longest = Array.from({length: rows + 1}, () => new Uint16Array(columns + 1));
   for (let i = rows - 1; i >= 0; i--) {
     for (let j = columns - 1; j >= 0; j--) {
-      longest[i][j] = tokens[i] === others[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+      longest[i][j] =
+        tokens[i] === others[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
     }
   }
   let j = 0;

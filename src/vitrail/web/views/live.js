@@ -1,11 +1,11 @@
-// Controls that change a picture while they are moved, and the player that steps through one by itself.
+// Controls that change a picture while they move, and the player that steps through its frames.
 
 import {element} from "../dom.js";
 
 /** @typedef {import("../context.js").ViewContext} ViewContext */
 
 /**
- * Write and draw a view again in place, so that a slider that is being dragged stays where it is.
+ * Write and draw a view again in place, so that a slider being dragged stays where it is.
  * @param {ViewContext} context
  * @param {() => void} paint
  */
@@ -29,7 +29,7 @@ export function repaint(context, paint) {
  * @param {{
  *   key: string, title: string, least: number, most: number, step?: number, value: number,
  *   write: (value: number) => string, preview: (value: number) => void, commit: (value: number) => void}} given
- *   preview: while it moves; commit: when it was let go
+ *   preview: while it moves; commit: when it is released
  */
 export function slider({key, title, least, most, step = 1, value, write, preview, commit}) {
   const shown = element("output", {class: "value"}, write(value));
@@ -57,7 +57,7 @@ export function slider({key, title, least, most, step = 1, value, write, preview
 }
 
 /**
- * Things beside each other that belong together.
+ * Things that belong together, side by side.
  * @param {...(Node | string)} children
  */
 export function inRow(...children) {
@@ -69,7 +69,7 @@ export function inRow(...children) {
   return row;
 }
 
-/** Steps through frames until the last, as long as nothing else happens. */
+/** Steps through frames until the last one, or until the reader does something else. */
 export class Player {
   constructor() {
     this.isPlaying = false;
@@ -77,7 +77,7 @@ export class Player {
   }
 
   /**
-   * The buttons, and the next frame in a while if it is playing.
+   * The buttons; while it plays, the next frame follows after a pause.
    * @param {ViewContext} context
    * @param {{key: string, frame: number, frames: number, show: (frame: number) => void, pause: number}} given
    *   show: go to a frame; pause: milliseconds between two
@@ -95,7 +95,7 @@ export class Player {
       }
     };
     context.onLeave(() => {
-      if (!this.isStepping) this.isPlaying = false; // whatever else the reader does stops it
+      if (!this.isStepping) this.isPlaying = false; // anything else the reader does stops it
     });
     if (this.isPlaying) {
       const timer = setTimeout(() => step(frame + 1), pause);
@@ -107,12 +107,16 @@ export class Player {
     };
     /** @type {(name: string, text: string, spoken: string, press: () => void, disabled: boolean) => HTMLElement} */
     const button = (name, text, spoken, press, disabled) =>
-      element("button", {type: "button", "aria-label": spoken, "data-key": `${key}-${name}`, disabled, onclick: press}, text);
+      element(
+        "button",
+        {type: "button", "aria-label": spoken, "data-key": `${key}-${name}`, disabled, onclick: press},
+        text,
+      );
     const isLast = frame >= last;
     return inRow(
       button("back", "◀ back", "one step back", () => show(frame - 1), frame <= 0),
       button("play", this.isPlaying ? "❚❚ pause" : "▶ play", this.isPlaying ? "pause" : "play", toggle, last < 1),
-      button("on", "on ▶", "one step on", () => show(frame + 1), isLast),
+      button("on", "next ▶", "one step forward", () => show(frame + 1), isLast),
     );
   }
 }
@@ -123,7 +127,7 @@ export function wantsStillness() {
 }
 
 /**
- * Let something appear softly, unless the reader wants no motion.
+ * Let something fade in, unless the reader wants less motion.
  * @param {Element} node
  */
 export function fadeIn(node) {

@@ -1,4 +1,4 @@
-// Searching again with other settings, and what that changed.
+// Searching again with other settings, and what changed.
 
 import {element} from "../dom.js";
 import {decimal} from "../numbers.js";
@@ -8,7 +8,7 @@ import {inRow} from "./live.js";
 /** @typedef {import("../context.js").ViewContext} ViewContext */
 
 /**
- * How to search again: beam_size, top_beams, alpha, the first words; or, instead of searching, to draw with a temperature.
+ * Settings to search again: beam_size, top_beams, alpha, the first words; or to sample with a temperature.
  * @param {ViewContext} context
  */
 export function searchSettings(context) {
@@ -17,7 +17,16 @@ export function searchSettings(context) {
   const {search, settings} = trace;
   /** @type {(name: string, value: number, least: number, most: number, step: number) => HTMLInputElement} */
   const field = (name, value, least, most, step) => {
-    const input = element("input", {type: "number", name, value, min: least, max: most, step, "aria-label": name, "data-key": `search-${name}`});
+    const input = element("input", {
+      type: "number",
+      name,
+      value,
+      min: least,
+      max: most,
+      step,
+      "aria-label": name,
+      "data-key": `search-${name}`,
+    });
     input.style.width = "5.2rem";
     return input;
   };
@@ -41,7 +50,13 @@ export function searchSettings(context) {
   const again = (size, top) =>
     translate({
       prefix: begins.value.trim(),
-      decode: {...request.decode, ...drawn, beam_size: size, top_beams: Math.min(top, size), alpha: Number(alpha.value)},
+      decode: {
+        ...request.decode,
+        ...drawn,
+        beam_size: size,
+        top_beams: Math.min(top, size),
+        alpha: Number(alpha.value),
+      },
     });
   const draw = () =>
     translate({
@@ -71,16 +86,16 @@ export function searchSettings(context) {
       element("button", {type: "button", "data-key": "search-greedy", onclick: () => again(1, 1)}, "Greedy"),
     ),
     inRow(
-      element("label", {}, "or draw, with temperature ", temperature),
+      element("label", {}, "or sample, with temperature ", temperature),
       element("label", {}, "seed ", seed),
-      element("button", {type: "button", "data-key": "search-draw", onclick: draw}, "Draw"),
+      element("button", {type: "button", "data-key": "search-draw", onclick: draw}, "Sample"),
     ),
   );
   return form;
 }
 
 /**
- * What the search found before it was asked again.
+ * What the search found before, beside what it found now.
  * @param {ViewContext} context
  */
 export function compareSearches(context) {
@@ -91,7 +106,7 @@ export function compareSearches(context) {
   const manner = ({search, settings, whatIf}) => {
     const how =
       search.kind === "sample"
-        ? `drawn with temperature ${settings.temperature} and seed ${settings.seed}`
+        ? `sampled with temperature ${settings.temperature} and seed ${settings.seed}`
         : `with beam_size ${search.beam_size}, top_beams ${search.top_beams} and alpha ${search.alpha}`;
     return whatIf.prefix ? `${how}, beginning with “${whatIf.prefix}”` : how;
   };
@@ -104,7 +119,8 @@ export function compareSearches(context) {
       word(before.target.text),
       ` (${decimal(was.results[0]?.score ?? NaN, 3)}). Now, ${manner(trace)}: `,
       word(trace.target.text),
-      ` (${decimal(is.results[0]?.score ?? NaN, 3)}). ${changed ? "The translation changed." : "It is the same translation."}`,
+      ` (${decimal(is.results[0]?.score ?? NaN, 3)}). `,
+      changed ? "The translation changed." : "The translation did not change.",
     ),
   );
 }

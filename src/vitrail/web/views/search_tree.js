@@ -1,15 +1,16 @@
-// A search as a tree: every candidate of every step in its place, and the way back from each to the beginning.
+// A search as a tree: every candidate of every step, and the path from the start to each.
 
 /**
  * @typedef {import("../trace.js").Search} Search
  * @typedef {import("../trace.js").Candidate} Candidate
  * @typedef {{
- *   step: number, row: number, index: number, candidate: Candidate, parent: TreeNode | null, result: number | null}} TreeNode
+ *   step: number, row: number, index: number, candidate: Candidate, parent: TreeNode | null,
+ *   result: number | null}} TreeNode
  *   step: from 0; row: its place in the column of its step; index: among the candidates of its step; result: the number
  *   of the translation that it completes
  */
 
-const ALTERNATIVES = 3; // of a draw, beside what was drawn
+const ALTERNATIVES = 3; // shown for each draw, besides the drawn word
 
 /**
  * The nodes of every step, in the order of their rows.
@@ -19,7 +20,7 @@ const ALTERNATIVES = 3; // of a draw, beside what was drawn
 export function searchTree(search) {
   /** @type {TreeNode[][]} */
   const columns = [];
-  /** @type {(TreeNode | null)[]} the nodes that this step's hypotheses are */
+  /** @type {(TreeNode | null)[]} the nodes of this step's hypotheses */
   let live = search.steps[0]?.live.map(() => null) ?? [];
   search.steps.forEach(({candidates, live: now}, step) => {
     if (step > 0) live = now.map((_, place) => kept(columns[step - 1], place));
@@ -27,7 +28,8 @@ export function searchTree(search) {
     columns.push(
       shown.map((index, row) => {
         const candidate = candidates[index];
-        const isComplete = (candidate.fate === "finished" || candidate.fate === "stopped") && candidate.becomes !== null;
+        const isComplete =
+          (candidate.fate === "finished" || candidate.fate === "stopped") && candidate.becomes !== null;
         return {
           step,
           row,
@@ -51,7 +53,7 @@ function kept(column, place) {
 }
 
 /**
- * Sampling: for each draw what was drawn, then the most probable of what was not.
+ * Sampling: for each draw the drawn word, then the most probable of the others.
  * @param {Candidate[]} candidates
  */
 function drawsFirst(candidates) {
@@ -68,7 +70,7 @@ function drawsFirst(candidates) {
 }
 
 /**
- * The way to a node, from the first step on.
+ * The path to a node, from the first step on.
  * @param {TreeNode | null} node
  */
 export function wayTo(node) {
@@ -79,7 +81,7 @@ export function wayTo(node) {
 }
 
 /**
- * The node that a translation ends at, or null where the record does not say.
+ * The last node of a translation, or null if the record does not say.
  * @param {TreeNode[][]} columns
  * @param {number} result
  */
@@ -89,12 +91,14 @@ export function endOf(columns, result) {
 }
 
 /**
- * Whether greedy search would have gone this way: at every step the best continuation of what was there.
+ * Whether greedy search would have taken this path: at every step the best continuation.
  * @param {TreeNode[]} way
  * @param {Search} search
  */
 export function isGreedy(way, search) {
   return way.every(({step, candidate}) =>
-    search.steps[step].candidates.every((other) => other.parent !== candidate.parent || other.log_prob <= candidate.log_prob),
+    search.steps[step].candidates.every(
+      (other) => other.parent !== candidate.parent || other.log_prob <= candidate.log_prob,
+    ),
   );
 }

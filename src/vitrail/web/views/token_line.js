@@ -1,8 +1,8 @@
-// Tokens as chips in a row that breaks where the room ends.
+// Tokens as chips in a row that wraps.
 
 import {shape} from "../dom.js";
 import {shades} from "../colour.js";
-import {fitText, label, textWidth} from "../draw/label.js";
+import {label} from "../draw/label.js";
 
 /**
  * @typedef {import("../draw/picture.js").Picture} Picture
@@ -13,17 +13,18 @@ const HEIGHT = 30;
 const GAP = 6;
 
 /**
- * Where the chips stand, without drawing them.
+ * The places of the chips, without drawing them.
+ * @param {Picture} picture
  * @param {readonly string[]} tokens
  * @param {number} width
  * @param {number} [size]
  */
-export function layOutTokens(tokens, width, size = 15) {
+export function layOutTokens(picture, tokens, width, size = 15) {
   let x = 0;
   let y = 0;
   const chips = tokens.map((token) => {
-    const text = fitText(token, width - 20, size, true);
-    const chip = textWidth(text, size, true) + 18;
+    const text = picture.ruler.fit(token, width - 20, size, true);
+    const chip = picture.ruler.width(text, size, true) + 18;
     if (x > 0 && x + chip > width) {
       x = 0;
       y += HEIGHT + GAP;
@@ -38,12 +39,12 @@ export function layOutTokens(tokens, width, size = 15) {
 /**
  * @param {Picture} picture
  * @param {{
- *   x: number, y: number, width: number, tokens: readonly string[], current?: number, meaning?: import("../colour.js").Meaning,
- *   size?: number}} given
+ *   x: number, y: number, width: number, tokens: readonly string[], current?: number,
+ *   meaning?: import("../colour.js").Meaning, size?: number}} given
  * @returns {{boxes: Box[], height: number, currentNode: SVGElement | null}}
  */
 export function tokenLine(picture, {x, y, width, tokens, current, meaning = "neutral", size = 15}) {
-  const {chips, height} = layOutTokens(tokens, width, size);
+  const {chips, height} = layOutTokens(picture, tokens, width, size);
   const {strong, soft, ink} = shades(meaning, picture.theme);
   /** @type {SVGElement | null} */
   let currentNode = null;
@@ -52,7 +53,13 @@ export function tokenLine(picture, {x, y, width, tokens, current, meaning = "neu
     const box = {x: x + chip.x, y: y + chip.y, width: chip.width, height: chip.height};
     const node = picture.group({}, () => {
       picture.add(
-        shape("rect", {...box, rx: 8, fill: soft, stroke: isCurrent ? strong : "none", "stroke-width": isCurrent ? 3 : 0}),
+        shape("rect", {
+          ...box,
+          rx: 8,
+          fill: soft,
+          stroke: isCurrent ? strong : "none",
+          "stroke-width": isCurrent ? 3 : 0,
+        }),
         box,
       );
       label(picture, {

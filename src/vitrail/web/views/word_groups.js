@@ -5,7 +5,7 @@
  */
 
 /**
- * Neighbouring tokens of the same word together; specials stay alone.
+ * Groups neighbouring tokens of the same word; special tokens stay alone.
  * @param {string[]} tokens
  * @param {number[]} words the number of each token's word, -1 for specials
  * @returns {Group[]}
@@ -25,7 +25,7 @@ export function groupWords(tokens, words) {
 }
 
 /**
- * Pieces as people write them: without the mark of a space, and bytes as the letters that they stand for.
+ * Pieces as people write them: without the space mark, and with bytes decoded into letters.
  * @param {string} pieces
  */
 function written(pieces) {
@@ -46,8 +46,8 @@ export function ungrouped(tokens) {
 }
 
 /**
- * How much a group looks at another: what its tokens give to all tokens of the other, averaged over its tokens. So the
- * shares of every group still sum to 1.
+ * How much a group looks at another: the total weight its tokens give to the other's tokens, averaged over its tokens.
+ * The weights of a group still sum to 1.
  * @param {(query: number, key: number) => number} weight
  * @param {Group} from
  * @param {Group} to

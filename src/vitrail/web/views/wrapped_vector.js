@@ -1,4 +1,4 @@
-// A vector with its numbers written out, in lines like text.
+// A vector with its numbers written out, wrapped into lines like text.
 
 import {matrix, strip} from "../draw/matrix.js";
 
@@ -12,7 +12,7 @@ import {matrix, strip} from "../draw/matrix.js";
 export const LINE = 24;
 
 /**
- * How many numbers stand in a line: all, or a round number of them that fits.
+ * How many numbers go on a line: all, or a round number that fits.
  * @param {number} length
  * @param {number} room
  * @param {number} [cellWidth]
@@ -38,7 +38,7 @@ export function wrappedHeight(length, columns) {
  *   x: number, y: number, values: ArrayLike<number>, columns: number, name: string, cellWidth?: number,
  *   meaning?: Meaning, digits?: number, largest?: number, describe?: (index: number) => string[],
  *   onread?: (index: number | null) => void, key?: string, isRead?: boolean}} given
- *   isRead: whether its numbers can be reached by themselves
+ *   isRead: whether its own numbers can be read
  * @returns {Box}
  */
 export function wrappedVector(picture, given) {
@@ -65,7 +65,8 @@ export function wrappedVector(picture, given) {
           `${given.name}, number ${index(row, column)}`,
           String(values[index(row, column)]).replace("-", "−"),
         ],
-      onread: given.onread && ((row, column) => given.onread?.(row === null || column === null ? null : index(row, column))),
+      onread:
+        given.onread && ((row, column) => given.onread?.(row === null || column === null ? null : index(row, column))),
       key: `${given.key ?? given.name}-${first}`,
     });
   };
@@ -79,7 +80,7 @@ export function wrappedVector(picture, given) {
 }
 
 /**
- * A strip that is not read by itself, because something around it is: fewer stops for the keyboard.
+ * A strip that cannot be read itself, because something around it can: fewer stops for the keyboard.
  * @param {Picture} picture
  * @param {Parameters<typeof strip>[1]} given
  */

@@ -1,7 +1,7 @@
-"""Pairs of sentences without padding: all tokens of a side one behind the other.
+"""Pairs of sentences without padding: all tokens of a side in one row.
 
 Most of the model looks at one token at a time, and padding costs it as much as words do. Only attention must know which
-tokens make up a sentence. Pairs of the same two lengths are neighbours, and it takes each such run at once.
+tokens make up a sentence. Pairs with the same two lengths are neighbours, and attention takes each such run at once.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from vitrail.text.special import PAD
 
 @dataclass(frozen=True)
 class Run:
-    """Sentences of one length, one behind the other."""
+    """Neighbouring sentences of the same lengths."""
 
     sentences: int
-    queries: int  # of each
+    queries: int  # of each sentence
     keys: int
 
 
 @dataclass(frozen=True)
 class Sight:
-    """Who may look at whom, where elsewhere a mask says it: a query at the keys of its own sentence."""
+    """Who may look at whom. It takes the place of a mask: a query sees only the keys of its own sentence."""
 
     runs: tuple[Run, ...]
-    ahead: bool  # at all of them; else at none behind it
+    ahead: bool  # it sees all of them; otherwise none behind its own position
 
     def of_queries(self, x_1HNK: Tensor) -> list[Tensor]:
-        """The queries of each run, or as many other vectors, a sentence a row: the same memory, seen otherwise."""
+        """The queries of each run, a sentence a row: a view of the same memory."""
         return _cut(x_1HNK, [(run.sentences, run.queries) for run in self.runs])
 
     def of_keys(self, x_1HNK: Tensor) -> list[Tensor]:
-        """The keys of each run, its values, or as many other vectors."""
+        """The keys or the values of each run."""
         return _cut(x_1HNK, [(run.sentences, run.keys) for run in self.runs])
 
 
@@ -54,17 +54,17 @@ class Side:
 
     def __init__(self, order_B: Tensor, length_B: Tensor, sight: Sight, *, looks: int) -> None:
         self.sight, self._order_B, self._looks = sight, order_B, looks
-        self._longest = int(length_B.max())
-        self._is_token_BT = torch.arange(self._longest) < length_B[order_B, None]
+        self.longest = int(length_B.max())
+        self._is_token_BT = torch.arange(self.longest) < length_B[order_B, None]
         self.position_N = self._is_token_BT.nonzero()[:, 1].repeat(looks)  # of each token in its sentence
 
     def pack(self, ids_BT: Tensor) -> Tensor:
-        """The tokens in one row, all of them for each look. Padding is left out by where it stands."""
-        return ids_BT[self._order_B, : self._longest][self._is_token_BT].repeat(self._looks)[None]
+        """The tokens in one row, repeated for each look, without padding."""
+        return ids_BT[self._order_B, : self.longest][self._is_token_BT].repeat(self._looks)[None]
 
 
 class Packing:
-    """How to pack the pairs of a batch: the order in which those alike are neighbours, once for each look at them."""
+    """How to pack the pairs of a batch: sorted so that pairs of the same lengths are neighbours."""
 
     def __init__(self, source_BS: Tensor, target_BT: Tensor, *, looks: int = 1) -> None:
         source_B, target_B = (source_BS != PAD).sum(1), (target_BT != PAD).sum(1)
