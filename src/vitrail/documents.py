@@ -1,7 +1,7 @@
-"""JSON that anyone may have written: a model comes from a stranger, and so does every file of its folder.
+"""JSON that anyone may have written: a model may come from a stranger, and so may every file of its folder.
 
-`parse_json` gives plain values without surprises, or a ValueError. A `Document` says which fields a file has, and of
-which type and range each is; whatever else a file says is an error with its place.
+`parse_json` returns plain, bounded values or raises a ValueError. A `Document` declares the fields of a file, each with
+its type and range; a ValueError names the first field that is wrong.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-DEEPEST = 50  # objects and lists inside each other; what we write has fewer than ten
+DEEPEST = 50  # nested objects and lists; our own files have fewer than ten levels
 LARGEST = (1 << 63) - 1
 
-# Names are joined to the folder that they are in. With these characters none leads out of it.
+# A name is joined to its folder's path. With these characters it cannot lead out of the folder.
 _PLAIN = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 FileName = Annotated[str, Field(pattern=rf"^{_PLAIN}\z")]
 FileInFolder = Annotated[str, Field(pattern=rf"^{_PLAIN}(/{_PLAIN}){{0,3}}\z")]
@@ -24,9 +24,9 @@ Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
 class Document(BaseModel):
-    """An object of a JSON file. Numbers in quotes are no numbers, and 1 is not true; keys it does not know are skipped.
+    """An object of a JSON file. Types are strict: "1" is not a number, and 1 is not true.
 
-    Later versions may write more keys, so that these are no error.
+    Unknown keys are ignored, since a later version may write more of them.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
@@ -38,7 +38,7 @@ class Document(BaseModel):
 
     @classmethod
     def of(cls, value: object) -> Self:
-        """The same from plain values."""
+        """Check values that were parsed before."""
         try:
             return cls.model_validate(value)
         except ValidationError as error:
@@ -49,7 +49,7 @@ class Document(BaseModel):
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The values of a JSON text, of bounded depth, with finite numbers of at most 64 bits; else a ValueError."""
+    """Parse JSON of bounded depth, with finite numbers of at most 64 bits; anything else raises a ValueError."""
     try:
         value = json.loads(text, parse_constant=_refuse)
     except RecursionError:
@@ -59,8 +59,8 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def refuse_extremes(value: object, *, infinite: bool = False) -> None:
-    """A ValueError for values that nest too deeply, or numbers that others stumble over; `infinite` lets 1e999 be."""
-    level = [value]  # not by a function that calls itself: it would fail itself where the depth does harm
+    """Raise a ValueError for values that nest too deeply and for numbers out of range; `infinite` allows 1e999."""
+    level = [value]  # level by level: a recursive function would itself fail on deep nesting
     for _ in range(DEEPEST):
         if any(isinstance(one, int) and abs(one) > LARGEST for one in level):
             raise ValueError("a number has more than 64 bits")
@@ -74,4 +74,4 @@ def refuse_extremes(value: object, *, infinite: bool = False) -> None:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")

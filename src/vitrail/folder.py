@@ -81,7 +81,7 @@ class ModelFolder:
                 where=str(self.path / WEIGHTS),
                 fix="training writes them with its first checkpoint: let it continue",
             )
-        # Settings of a stranger may ask for any size: nothing is made before the file has shown to be of that size.
+        # A stranger's settings may ask for any size, so compare with the file before allocating anything.
         refuse_other_shapes(self.shapes(), self.path / WEIGHTS)
         model = self.new_model()
         load_weights(model, self.path / WEIGHTS)
@@ -94,7 +94,7 @@ class ModelFolder:
         return Transformer(self.config.model, self.tokenizers.source.size, self.tokenizers.target.size)
 
     def shapes(self) -> dict[str, Shape]:
-        """The names and shapes of all that the model learns, without the memory for any of it."""
+        """The names and shapes of the model's parameters; allocates none of them."""
         import torch
 
         with torch.device("meta"):
@@ -179,7 +179,7 @@ GIVE = "give a folder written by `vitrail train … --out FOLDER`, or `builtin` 
 
 
 class Manifest(Document):
-    """What a model folder says about itself: its files, each with the checksums that it may have."""
+    """The contents of a model folder's manifest.json: its files, each with the checksums it may have."""
 
     format: int
     version: str

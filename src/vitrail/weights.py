@@ -20,8 +20,8 @@ RESTORE = "copy the whole folder again from an intact copy; files of different m
 
 Shape = tuple[int, ...]
 
-_FLOATS = ("F64", "F32", "F16", "BF16")  # the types of safetensors that weights may have, besides …
-_PACKED = "I8"
+_FLOATS = ("F64", "F32", "F16", "BF16")  # the types of safetensors that weights may have
+_PACKED = "I8"  # and the one that needs a scale
 _LARGEST = 127  # -128 is not used, so that a row and its negative pack alike
 
 
@@ -44,9 +44,9 @@ def pack(tensors: dict[str, Tensor], precision: Precision) -> dict[str, Tensor]:
 
 
 def stored_shapes(path: Path) -> dict[str, Shape]:
-    """The names and shapes of a file's weights, before any of them is read; types that weights cannot have are refused.
+    """The names and shapes of a file's weights, from its header. Types that weights cannot have are errors.
 
-    The file is as large as it says: safetensors compares that when it opens one.
+    safetensors itself compares the offsets in the header with the size of the file.
     """
     found = _stored(path)
     shapes: dict[str, Shape] = {}

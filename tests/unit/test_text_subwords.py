@@ -71,7 +71,10 @@ def test_a_file_that_is_no_model_says_so(tmp_path, content):
 
 @pytest.mark.parametrize(
     ("rule", "message"),
-    [("identity", "does not begin with <pad> <unk> <bos> <eos>"), ("nmt_nfkc", "has a table of its own that rewrites text")],
+    [
+        ("identity", "does not begin with <pad> <unk> <bos> <eos>"),
+        ("nmt_nfkc", "has a table of its own that rewrites text"),
+    ],
 )
 def test_a_model_with_other_specials_or_rules_is_refused(tmp_path, rule, message):
     import io

@@ -134,6 +134,8 @@ Q = ("arrays", "encoder.0.self_attention.q")
         ((*Q, "shape"), [4, 5], "arrays.encoder.0.self_attention.q"),
         ((*Q, "shape"), [4, -5, 10], "arrays.encoder.0.self_attention.q"),
         ((*Q, "shape"), "4", "arrays.encoder.0.self_attention.q"),
+        ((*Q, "shape"), [1] * 99, "arrays.encoder.0.self_attention.q"),
+        (Q, {"shape": [0, 2**31 - 1], "data": ""}, "arrays.encoder.0.self_attention.q"),
         ((*Q, "data"), "not base64!", "arrays.encoder.0.self_attention.q"),
         ((*Q, "data"), 7, "arrays.encoder.0.self_attention.q"),
         ((*Q, "data"), "AAAA", "arrays.encoder.0.self_attention.q"),

@@ -136,9 +136,9 @@ def _load(path: Path) -> Translator:
     needed, free = NUMBER * sum(map(prod, folder.shapes().values())), free_memory(torch.device("cpu"))
     if free is not None and needed > free:
         raise FolderError(
-            f"an untrained model of these settings takes {needed / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free",
+            f"an untrained model with these settings needs {needed / 1e9:,.1f} GB; {free / 1e9:,.1f} GB are free",
             where=str(path / CONFIG),
-            fix="choose a smaller model, or another one",
+            fix="choose a smaller model",
         )
     torch.manual_seed(folder.config.train.seed)
     return Translator(folder.new_model().eval(), folder.tokenizers, folder.config.decode, folder=folder)

@@ -1,8 +1,8 @@
-"""Whether a sentencepiece model brings a table that rewrites text before it is cut into pieces.
+"""Whether a sentencepiece model contains a table that rewrites text before it is split into pieces.
 
-Ours never do (`normalization_rule_name="identity"`). The table is a compiled structure full of offsets, which not every
-version of the library checks before it follows them, so that one in a stranger's model must not reach it. The model is
-a message in protobuf's wire format, of which no more is read here than it takes to find the table.
+Our own models never do (`normalization_rule_name="identity"`). The table is a compiled structure full of offsets, and
+not every version of the library checks them before it follows them, so a stranger's table must not reach it. The model
+is a message in protobuf's wire format; only as much of it is read here as it takes to find the table.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5  # wire types
 
 
 def has_charsmap(model: bytes) -> bool:
-    """Whether there is such a table; a ValueError where the bytes are no message at all."""
+    """Whether there is such a table; a ValueError if the bytes are not a message at all."""
     normalizers = (content for number, content in _fields(model) if number in _NORMALIZERS)
     return any(number == _TABLE and content for one in normalizers for number, content in _fields(one))
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message that hold bytes, each with its number; the others are passed over."""
+    """The fields of a message that hold bytes, each with its number; the others are skipped."""
     place = 0
     while place < len(message):
         key, place = _number(message, place)

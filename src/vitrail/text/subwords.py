@@ -91,12 +91,12 @@ class Subwords:
         return {self.token(number): Piece(number, self._pieces.get_score(number)) for number in texts}
 
     def begins_with(self, symbols: Sequence[str], first: int = 0) -> bool:
-        """Whether these are the ids from `first` on, and stand for no text."""
+        """Whether the ids from `first` on are these control symbols."""
         ids = range(first, min(first + len(symbols), self.size))
         return [self.token(n) for n in ids] == list(symbols) and all(map(self.is_special, ids))
 
     def _refuse_odd_pieces(self) -> None:
-        """A ValueError for pieces that are not Unicode, or have scores that no comparison can order."""
+        """Raise a ValueError for pieces that are not Unicode, or whose scores cannot be compared."""
         ids = list(range(self.size))
         self._pieces.id_to_piece(ids)
         if not all(map(isfinite, self._pieces.get_score(ids))):

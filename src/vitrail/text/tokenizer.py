@@ -29,7 +29,7 @@ class Tokenizer(Protocol):
         """How to display one id."""
 
     def begins_with(self, symbols: Sequence[str], first: int = 0) -> bool:
-        """Whether these are the ids from `first` on, and stand for no text."""
+        """Whether the ids from `first` on are these control symbols."""
 
     def unknown(self, text: str) -> list[str]:
         """The words of a text that have no id, in order and without duplicates; always empty for subwords."""

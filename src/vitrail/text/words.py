@@ -105,7 +105,7 @@ class WordVocabulary:
         return self._tokens[token_id]
 
     def begins_with(self, symbols: Sequence[str], first: int = 0) -> bool:
-        """Whether these are the ids from `first` on, and stand for no text."""
+        """Whether the ids from `first` on are these control symbols."""
         last = first + len(symbols)
         return self._tokens[first:last] == tuple(symbols) and last <= self._first_word
 

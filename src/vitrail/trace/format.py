@@ -27,8 +27,9 @@ from vitrail.storage import read_text, write_text
 
 FORMAT = "vitrail-trace"
 VERSION = 1
-MOST_COPIED = 1 << 26  # bytes of arrays that have the numbers of another, and four times those that have their own
-MOST_AXES = 8  # of an array; none that a model has goes beyond four
+MOST_COPIED = 1 << 26  # bytes of arrays that repeat another one; on top, four times those with data of their own
+MOST_AXES = 8  # no array of a model has more than four
+LONGEST_EMPTY = 1 << 20  # the longest axis of an array without numbers, whose shape its data cannot contradict
 
 Array = NDArray[np.float32]
 Document = dict[str, Any]
@@ -159,6 +160,8 @@ def decode_array(value: Document, where: str) -> Array:
         content = base64.b64decode(data, validate=True)
     except (TypeError, ValueError, binascii.Error):
         raise TraceError("the data is not valid base64", where=where, fix=COPY) from None
+    if not content and any(size > LONGEST_EMPTY for size in shape):
+        raise TraceError(f"the shape {shape!r} is too large for an empty array", where=where, fix=COPY)
     if len(content) != 4 * prod(shape):
         raise TraceError(
             f"{len(content):,} bytes of data do not make a float32 array of shape {' × '.join(map(str, shape))}",
@@ -199,8 +202,8 @@ def _decode_arrays(encoded: Document, where: str) -> dict[str, Array]:
                 fix=COPY,
             )
         copied += earlier.nbytes
-        if copied > MOST_COPIED + 4 * held:  # a small file could name a large array again and again
-            raise TraceError("too many arrays have the same numbers", where=f"{where}, arrays.{name}", fix=COPY)
+        if copied > MOST_COPIED + 4 * held:  # or a small file could fill the memory
+            raise TraceError("too many arrays repeat another one", where=f"{where}, arrays.{name}", fix=COPY)
         arrays[name] = earlier.copy()
     return arrays
 

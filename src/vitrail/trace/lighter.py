@@ -63,7 +63,7 @@ def _parts(trace: Trace) -> list[str]:
 def _layers(trace: Trace, stack: str) -> int:
     layers = trace.document["model"]["config"].get(f"{stack}_layers")
     if not isinstance(layers, int) or not 0 <= layers <= MOST_LAYERS:
-        raise TraceError(f"{layers!r} is no number of layers", where=f"model.config.{stack}_layers", fix=COPY)
+        raise TraceError(f"{layers!r} is not a number of layers", where=f"model.config.{stack}_layers", fix=COPY)
     return layers
 
 

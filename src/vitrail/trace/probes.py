@@ -100,6 +100,8 @@ class _Predictions:
     @classmethod
     def of(cls, record: Document) -> _Predictions:
         log_probs_TC = decode_array(record["log_probs"], PROBES)
+        if log_probs_TC.ndim != 2 or not log_probs_TC.size:
+            raise ValueError("the predictions are not a table")
         columns = record["columns"]
         rest = record["rest"]
         return cls(

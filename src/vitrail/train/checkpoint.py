@@ -64,7 +64,7 @@ class RunState:
 
 
 class _StateFile(Document):
-    """A state as state.json has it, of which every number may be a stranger's; older ones have fewer fields."""
+    """The contents of state.json. Every value may be a stranger's; older files have fewer fields."""
 
     step: Count
     epoch: Count = 0
@@ -123,7 +123,7 @@ def restore_checkpoint(run: Path, step: int, learner: Learner) -> RunState:
         _restore_generators(read_tensors(folder / "random.safetensors"), learner.device)
         if learner.scaler.is_enabled():
             _restore_scaler(learner.scaler, state.scaler)
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # what torch says of values that do not fit
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # torch's errors for values that do not fit
         raise _damaged(folder, str(error)) from error
     return state
 
@@ -141,7 +141,7 @@ def _read_state(folder: Path, step: int) -> RunState:
 def _restore_scaler(scaler: torch.amp.GradScaler, values: dict[str, float]) -> None:
     kinds, found = ({name: type(value) for name, value in table.items()} for table in (scaler.state_dict(), values))
     if found != kinds:
-        raise ValueError("the scale of fp16's losses has other fields")
+        raise ValueError("the state of the fp16 gradient scaler has other fields")
     scaler.load_state_dict(values)
 
 

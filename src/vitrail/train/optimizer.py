@@ -82,17 +82,17 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
         shape = known.get(place, {}).get(name)
         if value.dtype != torch.float32 or shape != value.shape:
             kind = f"{str(value.dtype).removeprefix('torch.')} of {tuple(value.shape)}"
-            raise ValueError(f"the optimiser cannot remember '{key}', which is {kind}")
+            raise ValueError(f"the optimiser has no state '{key}' that is {kind}")
         state.setdefault(place, {})[name] = value
     for place, values in state.items():
         if values.keys() != known[place].keys():
-            raise ValueError(f"the optimiser lacks something of parameter {place}")
+            raise ValueError(f"the optimiser's state of parameter {place} is incomplete")
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 
 def _remembered(optimizer: torch.optim.Optimizer, parameter: Tensor) -> dict[str, torch.Size]:
-    """What an optimiser remembers of a parameter after its first step, each with its shape."""
+    """The names and shapes of what an optimiser keeps for a parameter after its first step."""
     whole, number = parameter.shape, torch.Size()
     if isinstance(optimizer, torch.optim.Adafactor):
         if len(whole) < 2:

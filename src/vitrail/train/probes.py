@@ -32,7 +32,7 @@ Line = dict[str, Any]
 
 
 class _Looked(Document):
-    """A line of the file, of which no more needs to be known to go on."""
+    """A recorded step; to resume, no more of its line needs to be known."""
 
     step: int
 
@@ -69,7 +69,7 @@ class ProbeLog:
         self.newest = -1 if newest is None else newest
 
     def _newest_after(self, header: str) -> int | None:
-        """The step that was written last, -1 if none was; None where the file does not go on from this header."""
+        """The step recorded last, or -1 if there is none; None if the file does not begin with this header."""
         try:
             kept = read_text(self.path) if self.path.exists() else ""
             if not kept.startswith(header):
