@@ -10,7 +10,7 @@ import shutil
 import struct
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -340,7 +340,8 @@ def an_array_of_nothing_with_many_columns(run: Path) -> None:
 def an_optimiser_with_smaller_tensors(run: Path) -> None:
     for folder in (run / "checkpoints").iterdir():
         tensors = load_file(folder / "optimizer.safetensors")
-        save_file({name: value.reshape(-1)[:1].clone() for name, value in tensors.items()}, folder / "x")
+        smaller = {name: value if value.ndim == 0 else value[:1].clone() for name, value in tensors.items()}
+        save_file(smaller, folder / "x")
         (folder / "x").replace(folder / "optimizer.safetensors")
 
 
@@ -360,16 +361,16 @@ def a_log_of_many_bytes(run: Path) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("original", ["words"], indirect=True)
 @pytest.mark.parametrize(
-    ("damage", "reader", "expected"),
+    ("damage", "reader", "refused"),
     [
-        (an_array_of_nothing_with_many_columns, "explain", "read"),  # the page does without the probes
-        (an_optimiser_with_smaller_tensors, "resume", "refused"),
-        (settings_of_a_giant, "translate", "refused"),
-        (settings_of_a_giant, "info", "read"),  # it says what the folder says
-        (a_log_of_many_bytes, "resume", "read"),  # no more is read than there is
+        (an_array_of_nothing_with_many_columns, "explain", None),  # the page does without the probes
+        (an_optimiser_with_smaller_tensors, "resume", "the optimiser has no state"),
+        (settings_of_a_giant, "translate", "has shape"),
+        (settings_of_a_giant, "info", None),  # it says what the folder says
+        (a_log_of_many_bytes, "resume", None),  # no more is read than there is
     ],
 )
-def test_sizes_are_compared_with_what_is_there(original, tmp_path, damage, reader, expected):
+def test_sizes_are_compared_with_what_is_there(original, tmp_path, damage, reader, refused):
     run = tmp_path / "run"
     shutil.copytree(original.path, run)
     damage(run)
@@ -378,13 +379,8 @@ def test_sizes_are_compared_with_what_is_there(original, tmp_path, damage, reade
     for folder in (run / "checkpoints").iterdir():
         for file in folder.iterdir():
             sign(run, file.relative_to(run).as_posix())
-    ended = "read"
-    with little_memory():
-        try:
-            readers(original, run, tmp_path)[reader]()
-        except VitrailError:
-            ended = "refused"
-    assert ended == expected
+    with little_memory(), pytest.raises(VitrailError, match=refused) if refused else nullcontext():
+        readers(original, run, tmp_path)[reader]()
 
 
 @pytest.mark.slow

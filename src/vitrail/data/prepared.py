@@ -123,7 +123,7 @@ def size_and_date(path: Path) -> list[int] | None:
     """What tells at a glance whether a file may have changed; None where it cannot be looked at."""
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a manifest may list names that no file can have
         return None
     return [found.st_size, found.st_mtime_ns]
 
