@@ -45,18 +45,6 @@ def without_cheap_masks() -> None:
     twin.Dropout = lambda share, _masks: nn.Dropout(share)  # type: ignore[assignment, misc]
 
 
-def without_whole_vectors() -> None:
-    from vitrail.fast import attention
-
-    attention.VECTOR = 1
-
-
-def without_the_cache() -> None:
-    from vitrail.train import objective
-
-    objective.FEW = 1 << 30
-
-
 def without_shares() -> None:
     from vitrail.train.side_by_side import SideBySide
 
@@ -75,8 +63,6 @@ WITHOUT: dict[str, Callable[[], None]] = {
     "without numpy's products": without_numpy,
     "without packed sentences": without_packing,
     "without cheap masks": without_cheap_masks,
-    "without whole vectors for softmax": without_whole_vectors,
-    "without the loss in the cache": without_the_cache,
     "without kept memory": without_kept_memory,
 }
 

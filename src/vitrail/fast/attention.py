@@ -16,8 +16,6 @@ from vitrail.fast.packing import Sight
 from vitrail.fast.products import multiply
 from vitrail.model.masks import mask_future
 
-VECTOR = 16  # floats that AVX-512 takes at a time; smaller vectors take them in two or four steps
-
 
 def attend(q_1HTK: Tensor, k_1HSK: Tensor, v_1HSK: Tensor, sight: Sight) -> Tensor:
     """Mix, for every query, the values of the keys of its own sentence that it finds relevant."""
@@ -39,7 +37,7 @@ class _Attend(torch.autograd.Function):
         keys = zip(*map(sight.of_keys, (k_1HSK, v_1HSK)), strict=True)
         for (q, z), (k, v) in zip(queries, keys, strict=True):
             weights.append(_weigh(q, k, sight))
-            multiply(weights[-1][..., : k.size(2)], v, out=z)
+            multiply(weights[-1], v, out=z)
         ctx.sight = sight
         ctx.save_for_backward(q_1HTK, k_1HSK, v_1HSK, *weights)
         return z_1HTK
@@ -54,30 +52,27 @@ class _Attend(torch.autograd.Function):
             grad_scores = _back_through_softmax(grad, v, weights, scale=q.size(-1) ** -0.5)
             multiply(grad_scores, k, out=to_q)
             multiply(grad_scores.mT, q, out=to_k)
-            multiply(weights[..., : k.size(2)].mT, grad, out=to_v)
+            multiply(weights.mT, grad, out=to_v)
         return grad_q, grad_k, grad_v, None
 
 
 def _weigh(q_BHTK: Tensor, k_BHSK: Tensor, sight: Sight) -> Tensor:
-    """The weights of a run, padded with zeros to whole vectors of the processor: a softmax over those is faster."""
+    """The weights of a run."""
     keys = k_BHSK.size(2)
-    scaled_BHTP = q_BHTK.new_empty(*q_BHTK.shape[:3], -(-keys // VECTOR) * VECTOR)
-    scaled_BHTP[..., keys:] = -inf
-    multiply(q_BHTK, k_BHSK.mT, out=scaled_BHTP[..., :keys])
-    scaled_BHTP.mul_(q_BHTK.size(-1) ** -0.5)
+    scaled_BHTS = q_BHTK.new_empty(*q_BHTK.shape[:3], keys)
+    multiply(q_BHTK, k_BHSK.mT, out=scaled_BHTS)
+    scaled_BHTS.mul_(q_BHTK.size(-1) ** -0.5)
     if not sight.ahead:
-        scaled_BHTP[..., :keys].masked_fill_(~mask_future(keys, q_BHTK.device), -inf)
-    return scaled_BHTP.softmax(-1)
+        scaled_BHTS.masked_fill_(~mask_future(keys, q_BHTK.device), -inf)
+    return scaled_BHTS.softmax(-1)
 
 
-def _back_through_softmax(grad_BHTK: Tensor, v_BHSK: Tensor, weights_BHTP: Tensor, *, scale: float) -> Tensor:
+def _back_through_softmax(grad_BHTK: Tensor, v_BHSK: Tensor, weights_BHTS: Tensor, *, scale: float) -> Tensor:
     """The gradient of the scores."""
-    keys = v_BHSK.size(2)
-    grad_weights_BHTP = torch.empty_like(weights_BHTP)
-    grad_weights_BHTP[..., keys:] = 0.0
-    multiply(grad_BHTK, v_BHSK.mT, out=grad_weights_BHTP[..., :keys])
-    grad_BHTP: Tensor = torch._softmax_backward_data(grad_weights_BHTP, weights_BHTP, -1, weights_BHTP.dtype)
-    return grad_BHTP.mul_(scale)[..., :keys]
+    grad_weights_BHTS = torch.empty_like(weights_BHTS)
+    multiply(grad_BHTK, v_BHSK.mT, out=grad_weights_BHTS)
+    grad_BHTS: Tensor = torch._softmax_backward_data(grad_weights_BHTS, weights_BHTS, -1, weights_BHTS.dtype)
+    return grad_BHTS.mul_(scale)
 
 
 def _joinable(like_1HNK: Tensor) -> Tensor:

@@ -23,7 +23,6 @@ In search, training and fast/ there are some more:
     R  in a loss: some of its tokens
     L  looks at the same batch, of which R-Drop takes two
     M  L × R
-    P  S, padded to whole vectors of the processor
     I  inputs of a linear layer
     O  outputs of a linear layer
 """

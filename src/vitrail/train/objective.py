@@ -1,7 +1,7 @@
 """What training minimises: cross-entropy with smoothed targets and, with R-Drop, how far two looks differ.
 
 The logits of a whole batch would be the largest tensor in memory, and autograd would keep several copies. Instead they
-are computed for some tokens at a time, and turned into their gradient while they are still in the cache.
+are computed for some tokens at a time, and their gradient with them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from vitrail.fast import Padded, Twin, apply_linear
 
 FEWEST = 512  # tokens whose logits are held at a time, at least: products with fewer are slow
-LOGITS = 1 << 24  # logits that are held at a time, if that is more
-FEW = 64  # tokens whose logits become gradients at a time: they fit into the cache
+LOGITS = 1 << 23  # logits that are held at a time, if that is more
 
 
 class Objective(nn.Module):
@@ -68,10 +67,11 @@ class _LossOfRows(torch.autograd.Function):
             rows = slice(start, start + at_a_time)
             hidden_LRD = hidden_LND[:, rows]
             logits_LRV = apply_linear(hidden_LRD, table_VD, bias_V, by_numpy=how.by_numpy)
-            loss += turn_into_gradient(logits_LRV, target_N[rows], how.smoothing, how.r_drop)
+            part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], how.smoothing, how.r_drop)
+            loss += part
             if grad_bias_V is not None:
-                grad_bias_V += logits_LRV.sum((0, 1))
-            grad_LRV = logits_LRV.to(how.back)
+                grad_bias_V += grad_LRV.sum((0, 1))
+            grad_LRV = grad_LRV.to(how.back)
             grad_hidden_LND[:, rows] = apply_linear(grad_LRV, table_back_VD.mT, None, by_numpy=back_by_numpy)
             flat_MV, hidden_MD = grad_LRV.flatten(0, 1), hidden_LRD.flatten(0, 1).to(how.back)
             found_VD = apply_linear(flat_MV.mT, hidden_MD.mT, None, by_numpy=back_by_numpy).to(table_VD.dtype)
@@ -92,17 +92,6 @@ def rows_at_a_time(vocabulary: int) -> int:
 
 def _or_zeros(found: Tensor | None, like: Tensor) -> Tensor:
     return torch.zeros_like(like) if found is None else found
-
-
-def turn_into_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> Tensor:
-    """Return the loss of some tokens and overwrite their logits with its gradient, on a CPU a few tokens at a time."""
-    loss = logits_LRV.new_zeros(())
-    few = FEW if logits_LRV.device.type == "cpu" else len(target_R)
-    for start in range(0, len(target_R), few):
-        rows = slice(start, start + few)
-        part, logits_LRV[:, rows] = loss_and_gradient(logits_LRV[:, rows], target_R[rows], smoothing, r_drop)
-        loss += part
-    return loss
 
 
 def loss_and_gradient(logits_LRV: Tensor, target_R: Tensor, smoothing: float, r_drop: float) -> tuple[Tensor, Tensor]:
