@@ -192,7 +192,7 @@ def read_manifest(path: Path) -> dict[str, list[str]]:
         what = "this is a file, not a model folder" if path.exists() else "there is no such folder"
         raise FolderError(what, where=str(path), fix=GIVE)
     manifest = path / MANIFEST
-    if not manifest.is_file():
+    if not manifest.exists():
         raise FolderError(
             f"this folder is not a model: it has no {MANIFEST}",
             where=str(path),
@@ -201,6 +201,7 @@ def read_manifest(path: Path) -> dict[str, list[str]]:
     try:
         table = parse_json(read_text(manifest))
         newer, version = table["format"] > FORMAT, table["version"]
+        complete = {CONFIG} < table["files"].keys()
     except OSError as error:
         raise FolderError(f"cannot read the manifest: {error.strerror}", where=str(manifest), fix=RESTORE) from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -211,13 +212,12 @@ def read_manifest(path: Path) -> dict[str, list[str]]:
             where=str(path),
             fix="upgrade vitrail",
         )
+    if not complete:
+        raise FolderError("the manifest is incomplete", where=str(manifest), fix=RESTORE)
     try:
-        files = Manifest.of(table).files
+        return Manifest.of(table).files
     except ValueError as error:
         raise FolderError(f"the manifest is damaged: {error}", where=str(manifest), fix=RESTORE) from None
-    if not {CONFIG} < files.keys():
-        raise FolderError("the manifest is incomplete", where=str(manifest), fix=RESTORE)
-    return files
 
 
 def _check(file: Path, accepted: list[str]) -> None:

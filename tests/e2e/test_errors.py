@@ -348,7 +348,7 @@ def test_a_refused_start_does_not_stand_in_the_way_of_the_right_one(place):
     assert "there is no checkpoint yet" in what
     assert "epoch 0, batch 0" in where
     assert str(place.source) in where
-    too_large = command(*place.train("model.d_model=1000000000"), check=False)
+    too_large = command(*place.train("model.heads=65536", "model.d_k=65536"), check=False)
     assert too_large.returncode == 2
     assert "not enough memory" in _parts(too_large.stderr)[0]
     again = command(*place.train("train.max_steps=2", "data.vocabulary=word"))
