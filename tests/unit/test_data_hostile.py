@@ -224,12 +224,15 @@ def test_ids_beyond_the_vocabulary_are_refused_when_they_are_read(data):
             read()
 
 
-@pytest.mark.parametrize("token", ["size", 1 << 31, (1 << 32) - 1])  # as int32 the last two are below 0
-def test_and_with_subword_dropout_too(tmp_path, token):
+@pytest.mark.parametrize(
+    ("place", "token"),
+    [(0, "size"), (-1, "size"), (0, 1 << 31), (0, (1 << 32) - 1)],  # as int32 the last two are below 0
+)
+def test_and_with_subword_dropout_too(tmp_path, place, token):
     data = tmp_path / "data"
     prepare(data_config(tmp_path, vocabulary="bpe", vocabulary_size=300), data, seed=1)
     tokens = np.fromfile(data / "train-0.tokens", dtype="<u2").astype("<u4")
-    tokens[0] = Prepared.open(data).tokenizers.source.size if token == "size" else token
+    tokens[place] = Prepared.open(data).tokenizers.source.size if token == "size" else token
     write_and_admit(data, "train-0.tokens", tokens.tobytes())
     edit(data / "manifest.json", "shards", 0, "dtype", value="<u4")
     prepared = Prepared.open(data)

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from vitrail.config import DecodeConfig
 from vitrail.decode import Hypothesis, length_penalty, score, score_all, search, search_all
-from vitrail.decode.beam import Candidates, decide
+from vitrail.decode.beam import Candidates, Live, decide
+from vitrail.decode.request import Request, rectangle
 from vitrail.errors import DecodeError
 from vitrail.text.special import BOS, EOS, PAD
 
@@ -118,8 +119,9 @@ def test_a_prefix_as_long_as_the_limit_is_the_translation():
 
 @pytest.mark.parametrize("config", BOTH)
 def test_a_model_that_predicts_no_numbers_is_refused(config):
-    with pytest.raises(DecodeError, match="not numbers"):
-        search(Constant([float("nan")] * 7), [[EOS]], config)
+    for log_probs in ([float("nan")] * 7, [-2.0] * 6 + [float("nan")]):
+        with pytest.raises(DecodeError, match="not numbers"):
+            search(Constant(log_probs), [[EOS]], config)
 
 
 @pytest.mark.parametrize("config", BOTH)
@@ -173,3 +175,19 @@ def test_progress_counts_sentences():
 def test_a_model_in_training_mode_is_our_own_mistake():
     with pytest.raises(AssertionError, match="eval"):
         search(torch.nn.Dropout(), [[EOS]], GREEDY)
+
+
+def test_a_search_begins_with_one_empty_hypothesis_for_each_sentence():
+    live = Live.begin(3)
+    assert live.sentence_B.tolist() == [0, 1, 2]
+    assert live.ids_BWT.tolist() == [[[BOS]]] * 3
+    assert live.log_probs_BWT.tolist() == [[[0.0]]] * 3 and live.totals_BW.tolist() == [[0.0]] * 3
+
+
+@pytest.mark.parametrize("prefixes", [None, [[], []]])
+def test_the_tables_of_a_request_hold_whole_numbers_even_if_they_are_empty(prefixes):
+    rest = {"vocabulary": 7, "forbidden": (), "max_extra": 1, "max_positions": None}
+    for sources in ([[5, EOS], [EOS]], []):
+        request = Request.check(sources, prefixes=prefixes and prefixes[: len(sources)], **rest)
+        assert request.limits_B.dtype == request.forbidden.dtype == request.forced_BT.dtype == torch.long
+    assert rectangle([], fill=PAD).numel() == 0
