@@ -51,7 +51,7 @@ def test_what_takes_memory_makes_batches_smaller():
 def test_processes_share_the_memory_of_a_computer_and_add_that_of_others():
     alone = fitted(8 * GIB)
     assert fitted(8 * GIB, peers=Peers(0, 2, 0, 2)) <= alone
-    assert fitted(8 * GIB, threads=16) < alone
+    assert fitted(8 * GIB, threads=32) < alone  # each thread has a gradient and logits of its own
     assert fitted(8 * GIB, peers=Peers(0, 4, 0, 1)) >= 2 * alone
     assert fitted(8 * GIB, peers=Peers(0, 4, 0, 4), is_shared=False) >= 2 * alone  # GPUs
 

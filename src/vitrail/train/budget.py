@@ -1,11 +1,11 @@
-"""How many tokens a batch may have: `train.batch_tokens = "auto"` from the memory there is, and what to say if it ends.
+"""Choose the batch size for `train.batch_tokens = "auto"` from the free memory, and explain it when memory runs out.
 
-A step keeps, as numbers of four bytes:
+A step keeps, in numbers of four bytes:
   fixed      parameters × (weights, gradients, 2 for Adam, 1 for a moving average, 1 for peers' gradients)
-             + for each thread, which has rows of its own: parameters, for the gradient before it is added, and
+             + for each thread: parameters, for its own gradient before it is added, and
              2 × vocabulary × the tokens whose logits are held at a time (objective.py)
   per token  encoder_layers × (18 d_model + 2 d_ff) + decoder_layers × (26 d_model + 2 d_ff),
-             and where attention weights are kept, 16 × heads × the longest row for each attention
+             and if attention weights are kept, 16 × heads × the longest row for each attention
 R-Drop sees every token twice.
 The factors cover the resident memory that steps of `tiny`, `small` and `base` took on a CPU; tests hold
 what autograd keeps below them.
@@ -27,7 +27,7 @@ from vitrail.train.objective import rows_at_a_time
 from vitrail.train.peers import Peers
 
 LEAST, MOST = 512, 65_536
-UNKNOWN = 4096  # where a system does not tell how much memory is free
+UNKNOWN = 4096  # if the system does not report its free memory
 NUMBER = 4  # bytes
 
 
@@ -43,7 +43,7 @@ def batch_tokens_for(
 ) -> int:
     """The largest power of two, within bounds, whose batches fit into half of the free memory.
 
-    The processes of a computer share its memory; of GPUs each has its own.
+    The processes of a computer share its memory; each GPU has its own.
     """
     if free is None:
         return UNKNOWN
@@ -58,7 +58,7 @@ def batch_tokens_for(
 
 
 def _kept(model: ModelConfig, *, longest: int) -> int:
-    """The numbers that a token of the budget, one of the source and one of the target, leaves for the way back."""
+    """How many numbers one source token and one target token keep for the backward pass."""
     layers = model.encoder_layers * (18 * model.d_model + 2 * model.d_ff)
     layers += model.decoder_layers * (26 * model.d_model + 2 * model.d_ff)
     if not model.attention_dropout and not POSITIONS[model.positions].keeps_weights:
@@ -67,7 +67,7 @@ def _kept(model: ModelConfig, *, longest: int) -> int:
 
 
 def free_memory(device: torch.device) -> int | None:
-    """The bytes that are free on a device; on the CPU, no more than the container we may be in. None: nobody knows."""
+    """The free bytes of a device; on the CPU, at most what the container allows. None if unknown."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     known = [memory for memory in (_of_the_system(), _of_the_container()) if memory is not None]
@@ -81,15 +81,15 @@ def _of_the_system() -> int | None:
         if "MemAvailable" in lines:
             return int(lines["MemAvailable"].split()[0]) * 1024
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2  # what others use is not told
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2  # a guess: what is in use is unknown
     except (AttributeError, ValueError, OSError):
         return None
 
 
 def _of_the_container() -> int | None:
-    """Linux's control groups, of the second version and the first: ours, and those that it is in.
+    """The free memory of our Linux control group and its parents, version 2 or 1.
 
-    Files that a group holds for next time make room.
+    Inactive file cache counts as free.
     """
     ours = [line.split(":", 2) for line in (_read(Path("/proc/self/cgroup")) or "").splitlines() if line.count(":") > 1]
     found = []
@@ -123,7 +123,7 @@ def _read(path: Path) -> str | None:
 
 @contextmanager
 def explained_shortage(batches: Sequence[Batch], config: TrainConfig, origin: str) -> Iterator[None]:
-    """Name the batch that there was not enough memory for, and the settings to change."""
+    """If memory runs out, raise an error that names the batch and the settings to change."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -131,16 +131,16 @@ def explained_shortage(batches: Sequence[Batch], config: TrainConfig, origin: st
             raise
         largest = max(batches, key=lambda batch: batch.source_BS.size + batch.target_BT.size)
         pairs, source, target = largest.pairs, largest.source_BS.shape[1], largest.target_BT.shape[1]
-        assert config.batch_tokens != "auto", "a run's settings have the number that was found for it"
+        assert config.batch_tokens != "auto", "a run's settings hold the resolved number"
         half = max(1, config.batch_tokens // 2)
         other = (
-            f"train.batch_tokens = {half} and train.accumulate = {2 * config.accumulate}, which learns the same in "
+            f"train.batch_tokens = {half} and train.accumulate = {2 * config.accumulate}, which does the same in "
             "more and smaller parts"
             if pairs > 1
-            else f"a data.max_length below {max(source, target)}, which leaves such pairs out, or a smaller model"
+            else f"a data.max_length below {max(source, target)}, which skips such pairs, or a smaller model"
         )
         raise TrainingError(
-            f"there is not enough memory for a batch of {pairs} pairs, {source} and {target} tokens long",
+            f"not enough memory for a batch of {pairs} pairs, {source} and {target} tokens long",
             where=origin,
             fix=f"free some memory and run the same command again; or choose another --out, with {other}",
         ) from error

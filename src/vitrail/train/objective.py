@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from vitrail.fast import Padded, Twin, apply_linear
 
 FEWEST = 512  # tokens whose logits are held at a time, at least: products with fewer are slow
-LOGITS = 1 << 23  # logits that are held at a time, if that is more
+LOGITS = 1 << 22  # logits that are held at a time, if that is more
 
 
 class Objective(nn.Module):
@@ -57,25 +57,18 @@ class _LossOfRows(torch.autograd.Function):
     def forward(  # noqa: PLR0917 - torch passes them by position
         ctx: Any, hidden_LND: Tensor, table_VD: Tensor, bias_V: Tensor | None, target_N: Tensor, how: _How
     ) -> Tensor:
-        table_back_VD = table_VD.to(how.back)
-        back_by_numpy = how.by_numpy and how.back == table_VD.dtype  # numpy has no bf16
         grad_hidden_LND, grad_table_VD = torch.empty_like(hidden_LND), None
         grad_bias_V = torch.zeros_like(bias_V) if bias_V is not None else None
         loss = hidden_LND.new_zeros(())
         at_a_time = rows_at_a_time(len(table_VD))
         for start in range(0, len(target_N), at_a_time):
             rows = slice(start, start + at_a_time)
-            hidden_LRD = hidden_LND[:, rows]
-            logits_LRV = apply_linear(hidden_LRD, table_VD, bias_V, by_numpy=how.by_numpy)
-            part, grad_LRV = loss_and_gradient(logits_LRV, target_N[rows], how.smoothing, how.r_drop)
-            loss += part
-            if grad_bias_V is not None:
-                grad_bias_V += grad_LRV.sum((0, 1))
-            grad_LRV = grad_LRV.to(how.back)
-            grad_hidden_LND[:, rows] = apply_linear(grad_LRV, table_back_VD.mT, None, by_numpy=back_by_numpy)
-            flat_MV, hidden_MD = grad_LRV.flatten(0, 1), hidden_LRD.flatten(0, 1).to(how.back)
-            found_VD = apply_linear(flat_MV.mT, hidden_MD.mT, None, by_numpy=back_by_numpy).to(table_VD.dtype)
-            grad_table_VD = found_VD if grad_table_VD is None else grad_table_VD.add_(found_VD)
+            part = _loss_of_some(hidden_LND[:, rows], table_VD, bias_V, target_N[rows], how)
+            loss += part.loss
+            grad_hidden_LND[:, rows] = part.grad_hidden_LRD
+            grad_table_VD = part.grad_table_VD if grad_table_VD is None else grad_table_VD.add_(part.grad_table_VD)
+            if grad_bias_V is not None and part.grad_bias_V is not None:
+                grad_bias_V += part.grad_bias_V
         ctx.save_for_backward(grad_hidden_LND, _or_zeros(grad_table_VD, table_VD), grad_bias_V)
         return loss
 
@@ -83,6 +76,29 @@ class _LossOfRows(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         hidden, table, bias = ctx.saved_tensors
         return hidden * grad, table * grad, None if bias is None else bias * grad, None, None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The loss of some tokens and its gradients."""
+
+    loss: Tensor
+    grad_hidden_LRD: Tensor
+    grad_table_VD: Tensor
+    grad_bias_V: Tensor | None
+
+
+def _loss_of_some(hidden_LRD: Tensor, table_VD: Tensor, bias_V: Tensor | None, target_R: Tensor, how: _How) -> _Part:
+    logits_LRV = apply_linear(hidden_LRD, table_VD, bias_V, by_numpy=how.by_numpy)
+    loss, grad_LRV = loss_and_gradient(logits_LRV, target_R, how.smoothing, how.r_drop)
+    del logits_LRV  # as large as their gradient
+    grad_bias_V = None if bias_V is None else grad_LRV.sum((0, 1))
+    grad_LRV = grad_LRV.to(how.back)
+    by_numpy = how.by_numpy and how.back == table_VD.dtype  # numpy has no bf16
+    flat_MV, hidden_MD = grad_LRV.flatten(0, 1), hidden_LRD.flatten(0, 1).to(how.back)
+    grad_hidden_LRD = apply_linear(grad_LRV, table_VD.to(how.back).mT, None, by_numpy=by_numpy)
+    grad_table_VD = apply_linear(flat_MV.mT, hidden_MD.mT, None, by_numpy=by_numpy).to(table_VD.dtype)
+    return _Part(loss, grad_hidden_LRD, grad_table_VD, grad_bias_V)
 
 
 def rows_at_a_time(vocabulary: int) -> int:
