@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -123,6 +124,36 @@ def test_a_sentences_hypotheses_share_one_memory(small_model: Build) -> None:
     search.step()
     assert [layer.memory.k_BGSK.data_ptr() for layer in search.cache.layers] == before
     assert all(layer.memory.k_BGSK.shape == (2, 2, 6, 10) for layer in search.cache.layers)
+
+
+@pytest.mark.parametrize("hypotheses", [1, 3])
+def test_what_does_not_move_is_not_copied(small_model: Build, hypotheses: int) -> None:
+    search = Search(small_model(), source_rows([4, 6]), hypotheses)
+    search.step()
+
+    def places() -> list[int]:
+        return [layer.past._k_NGSK.data_ptr() for layer in search.cache.layers]
+
+    before = places()
+    search.cache.reorder(torch.arange(hypotheses).expand(2, -1))
+    search.cache.keep(torch.arange(2))
+    assert places() == before
+    search.cache.keep(torch.tensor([1, 0]))
+    assert places() != before
+
+
+def test_a_search_starts_with_one_empty_hypothesis_for_each_sentence(small_model: Build) -> None:
+    cache = small_model().start(source_rows([4, 6, 2]))
+    assert (cache.sentences, cache.hypotheses, cache.length) == (3, 1, 0)
+
+
+def test_the_past_is_rarely_copied_to_make_room(small_model: Build) -> None:
+    model = small_model()
+    cache, places = model.start(source_rows([4])), []
+    for _ in range(70):
+        model.step(torch.tensor([[5]]), cache)
+        places.append(cache.layers[0].past._k_NGSK.data_ptr())
+    assert sum(one != other for one, other in itertools.pairwise(places)) <= 2
 
 
 def test_what_a_step_gives_may_be_overwritten(small_model: Build) -> None:

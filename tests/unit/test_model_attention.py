@@ -139,3 +139,10 @@ def test_dropout_adds_no_parameters(positions: str) -> None:
     dropping.load_state_dict(plain.state_dict(), strict=True)
     drops = [module.p for module in dropping.modules() if isinstance(module, nn.Dropout)]
     assert drops.count(0.5) == 3 + 2  # three attentions and two feed-forward networks
+
+
+@pytest.mark.parametrize("plain", [DotProduct(), RotaryDotProduct(6), RelativeDotProduct(6, 2)])
+def test_attention_drops_nothing_unless_it_is_asked_to(plain: DotProduct) -> None:
+    q, k, v = (torch.randn(2, 4, 3, 6) for _ in "qkv")
+    seen = KeysValues(k, v)
+    torch.testing.assert_close(plain.train()(q, seen, None), plain.eval()(q, seen, None))

@@ -116,6 +116,14 @@ def test_replacing_by_the_same_value_changes_nothing(small_model: Build) -> None
         assert torch.equal(again[name], value)
 
 
+def test_a_path_may_be_given_in_one_step_or_in_several() -> None:
+    heard: list[str] = []
+    tap = Tap(lambda name, _value: heard.append(name))
+    for there in (tap.at("encoder", 0, "add_norm_1"), tap.at("encoder").at(0).at("add_norm_1")):
+        there("sum", torch.zeros(1))
+    assert heard == ["encoder.0.add_norm_1.sum"] * 2
+
+
 def test_a_head_can_be_switched_off(small_model: Build) -> None:
     """Zeroing a head's z is the same as zeroing its rows of W^O."""
     model = small_model()

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from vitrail.config import POSITIONS, ModelConfig
 from vitrail.errors import ConfigError
-from vitrail.model import Tap, Transformer
+from vitrail.model import Tap, Transformer, shifted
+from vitrail.text.special import BOS
 
 Build = Callable[..., Transformer]
 SOURCE = torch.tensor([[4, 9, 7, 5, 3], [8, 6, 3, 0, 0]])
@@ -53,6 +54,16 @@ def test_the_embedding_scale_can_be_left_out(small_model: Build) -> None:
         )
     embedding = heard["source.embedding"]
     torch.testing.assert_close(embedding[True], embedding[False] * 24**0.5)
+
+
+@pytest.mark.parametrize(("scaled", "size"), [(True, 1.0), (False, 64**-0.5)])
+def test_learned_positions_begin_as_large_as_the_embeddings(scaled: bool, size: float) -> None:
+    torch.manual_seed(1)
+    config = ModelConfig(preset="tiny", d_model=64, positions="learned", max_positions=300, embedding_scale=scaled)
+    heard: dict[str, Tensor] = {}
+    Transformer(config, 500, 500).eval()(SOURCE.repeat(1, 50), TARGET, tap=Tap(heard.__setitem__))
+    for name in ("source.embedding", "source.position"):
+        assert heard[name].std().item() == pytest.approx(size, rel=0.2), name
 
 
 @pytest.mark.parametrize(
@@ -143,6 +154,13 @@ def test_dropout_is_where_the_paper_has_it_and_nowhere_else(small_model: Build) 
 def test_a_search_over_a_model_in_training_is_our_mistake(small_model: Build) -> None:
     with pytest.raises(AssertionError, match="eval"):
         small_model().train().start(SOURCE)
+
+
+def test_the_decoder_reads_the_target_one_place_behind_bos() -> None:
+    target = torch.randint(4, 31, (3, 5))
+    moved = shifted(target)
+    assert moved.shape == target.shape and moved.dtype == target.dtype
+    assert (moved[:, 0] == BOS).all() and torch.equal(moved[:, 1:], target[:, :-1])
 
 
 def test_suffixes_tell_the_truth_about_every_size(small_model: Build, true_suffixes: Any) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from vitrail.errors import TextError
 from vitrail.text import UNK, Subwords, tidy
+from vitrail.text.kinds import TOKENIZER_KINDS, _subwords
 from vitrail.text.subwords import LONGEST
 
 CORPUS = ["je suis étudiant", "merci beaucoup", "i am a student", "thanks a lot"] * 3
@@ -146,3 +147,15 @@ def test_half_a_character_is_shown_with_what_stands_around_it():
     with pytest.raises(TextError) as error:
         Subwords.train(CORPUS, "bpe", 300, ()).encode("y" * 100 + "\ud800")
     assert error.value.what.count("y") == 60
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_a_kind_learns_and_loads_vocabularies_of_its_own_kind(tmp_path, kind):
+    made = _subwords(kind)
+    learnt = made.learn(iter(CORPUS), 300, ("en", "fr"))
+    Subwords.train(CORPUS, kind, 300, ("en", "fr")).save(tmp_path / "wanted")
+    learnt.save(tmp_path / "learnt")
+    assert (tmp_path / "learnt").read_bytes() == (tmp_path / "wanted").read_bytes()
+    assert learnt.kind == made.load(tmp_path / "learnt").kind == kind
+    assert made.load(tmp_path / "learnt").encode("merci") == learnt.encode("merci")
+    assert made.file_name == TOKENIZER_KINDS[kind].file_name

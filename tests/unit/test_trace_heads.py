@@ -130,6 +130,16 @@ def test_an_attention_that_is_not_there_is_named_with_those_that_are(small_model
     assert "decoder.1.cross_attention" in str(raised.value.fix)
 
 
+def test_an_attention_that_was_nearly_named_is_suggested(small_model: Build) -> None:
+    fixes = []
+    for name in ("decoder.0.crossattention", "something else"):
+        with pytest.raises(VitrailError) as raised:
+            without_heads(small_model(), {name: [0]})
+        fixes.append(str(raised.value.fix))
+    nearly, nothing_like_it = fixes
+    assert "'decoder.0.cross_attention'" in nearly.removesuffix(nothing_like_it) and nearly != nothing_like_it
+
+
 @pytest.mark.parametrize("head", [4, -1, True, "0", 1.0])
 def test_a_head_that_is_not_there_is_named_with_those_that_are(small_model: Build, head: object) -> None:
     with pytest.raises(VitrailError, match="0 to 3") as raised:
