@@ -138,7 +138,10 @@ WRONG = {
         ["500 lines", "499", "seem to diverge near line"],
     ),
     "no test set": (lambda p: ["evaluate", p.words], ["no test set", "--source and --reference, or --pairs"]),
-    "half a test set": (lambda p: ["evaluate", p.model, "--source", p.source], ["half a test set", "--reference"]),
+    "half a test set": (
+        lambda p: ["evaluate", p.model, "--source", p.source],
+        ["the test set is incomplete", "--reference"],
+    ),
     "a test set twice": (lambda p: evaluate(p, "--pairs", p.source), ["more than one", "or --pairs"]),
     "a test set of half a pair": (
         lambda p: ["evaluate", p.model, "--pairs", p.new("half.tsv", "merci\tthanks\nmerci\n")],
@@ -259,6 +262,33 @@ WRONG = {
         lambda p: ["translate", p.model, "merci", "--sample", "--temperature", "inf"],
         ["temperature = inf"],
     ),
+    "top-k without sampling": (
+        lambda p: ["translate", p.model, "merci", "--top-k", 5],
+        ["--top-k has no effect without --sample", "the command line", "add --sample, or remove --top-k"],
+    ),
+    "top-p without sampling": (lambda p: ["translate", p.model, "merci", "--top-p", 0.5], ["--top-p", "--sample"]),
+    "a temperature without sampling": (
+        lambda p: ["translate", p.model, "merci", "--temperature", 1],
+        ["--temperature", "--sample"],
+    ),
+    "a seed without sampling": (lambda p: ["translate", p.model, "merci", "--seed", 1], ["--seed", "--sample"]),
+    "a beam for sampling": (
+        lambda p: ["translate", p.model, "merci", "--sample", "--beam-size", 4],
+        ["--beam-size has no effect when sampling", "remove --beam-size, or remove --sample"],
+    ),
+    "several translations on one line": (
+        lambda p: ["translate", p.model, "--input", p.source, "--top-beams", 2],
+        ["--top-beams has no effect", "one line each", "--format json"],
+    ),
+    "a size limit for chosen layers": (
+        lambda p: ["explain", p.model, "merci", "--out", p.folder / "t.json", "--layers", "output", "--max-mb", 4],
+        ["--max-mb has no effect", "--layers"],
+    ),
+    "fields of two plain files": (
+        lambda p: evaluate(p, "--source-field", 2),
+        ["--source-field has no effect without --pairs", "give --pairs"],
+    ),
+    "words as facts": (lambda p: ["info", p.model, "--words", "--json"], ["--json has no effect with --words"]),
     "a language it does not know": (
         lambda p: ["translate", p.words, "merci", "--to", "de"],
         ["'de'", "choose one of: en, fr"],

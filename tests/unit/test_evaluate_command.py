@@ -50,5 +50,5 @@ def test_a_model_without_its_data_wants_a_test_set(both_ways):
 def test_data_that_others_have_put_there_since_are_not_the_models_own(both_ways):
     config = ModelFolder.open(both_ways).config
     prepare(config.data, both_ways / "data", seed=2)
-    with pytest.raises(DataError, match="not trained on the data that is here now"):
+    with pytest.raises(DataError, match="not the data that the model was trained on"):
         _own_validation(both_ways, "fr")

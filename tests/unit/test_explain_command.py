@@ -92,7 +92,7 @@ def test_a_trace_can_stay_without_weights(explain, tmp_path):
     document = json.loads((tmp_path / "trace.json").read_text())
     assert document["weights_of"] == []
     _, _, noted = explain("a b", "--to", "en", "--out", tmp_path / "trace.json", "--max-mb", 0.001)
-    assert "more than 0.001 MB" in noted
+    assert "larger than 0.001 MB" in noted
 
 
 def test_a_page_may_be_of_any_size(explain, tmp_path):

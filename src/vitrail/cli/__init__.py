@@ -76,7 +76,7 @@ def main() -> None:
         code = 130
     except Exception:
         traceback.print_exc()
-        print("error: this is a bug in vitrail, not a mistake of yours", file=sys.stderr)
+        print("error: this is a bug in vitrail, not an error on your side", file=sys.stderr)
         code = 1
     _close_output()
     sys.exit(code)
@@ -91,10 +91,10 @@ def _run(arguments: list[str]) -> int:
         command = error.ctx.command_path if error.ctx is not None else "vitrail"
         what, fix = error.format_message().rstrip("."), f"see `{command} --help`"
         if "unexpected extra argument" in what:
-            fix = f"put a text of several words in quotes, or {fix}"
+            fix = f"put text with several words in quotes, or {fix}"
         raise VitrailError(what, where="the command line", fix=fix) from None
     except (BrokenPipeError, SystemExit):  # typer turns the first into the second
-        return 0  # the reader has closed the pipe: it has seen enough
+        return 0  # the reader closed the pipe: that is not an error
     except OSError as error:
         if error.errno in FULL:
             with explained(Path("standard output")):  # a full disk under a file is explained where it is written
@@ -134,5 +134,5 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning as one line for the user, without its place in our code."""
+    """Print a warning as one line, without its location in our code."""
     print(f"warning: {message}", file=sys.stderr)

@@ -42,7 +42,7 @@ def demo(
     vitrail, model = program(), model_argument(out)
     print(f"\nThe model is in {out}; {page} shows a translation step by step ({time.monotonic() - began:.0f} s). Try:")
     print(f"  {vitrail} studio {model}")
-    print(f'  {vitrail} translate {model} "le chat noir dort" --to en')
+    print(f'  {vitrail} translate {model} "le chien noir a traversé la rue" --to en')
     print(f'  {vitrail} translate {model} "she is tired" --to fr --beam-size 4 --top-beams 4')
     print(f"  {vitrail} info {model} --words")
 

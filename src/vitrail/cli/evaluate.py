@@ -10,28 +10,37 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vitrail.cli.model import Model
+from vitrail.cli.search import search_settings, without_effect
 
 if TYPE_CHECKING:
+    from vitrail.config import DecodeConfig
     from vitrail.translator import Translator
 
 
 def evaluate(
     model: Model,
     source: Annotated[
-        Path | None, typer.Option(help="The test set's sentences, one per line. Unset: the run's own validation data.")
+        Path | None,
+        typer.Option(help="The test set's sentences, one per line. Default: the run's own validation data."),
     ] = None,
     reference: Annotated[Path | None, typer.Option(help="Their reference translations, line by line.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="Instead of both: one file of pairs, TSV or JSON lines.")] = None,
     source_field: Annotated[
-        str | None, typer.Option(help="Sources in --pairs: a column (from 1) or key. Unset: 1, source.")
+        str | None, typer.Option(help="Sources in --pairs: a column, counted from 1, or a key. Default: 1 or source.")
     ] = None,
-    reference_field: Annotated[str | None, typer.Option(help="References in --pairs. Unset: 2, target.")] = None,
+    reference_field: Annotated[
+        str | None, typer.Option(help="References in --pairs, likewise. Default: 2 or target.")
+    ] = None,
     against: Annotated[
-        str | None, typer.Option(help="Compare with this: a model folder, builtin, or a file of translations.")
+        str | None, typer.Option(help="What to compare with: a model folder, builtin, or a file of translations.")
     ] = None,
-    to: Annotated[str | None, typer.Option(help="The target language, if the model has several.")] = None,
-    beam_size: Annotated[int | None, typer.Option(help="Unset: the model's own setting.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="The length penalty's exponent. Unset: the model's own.")] = None,
+    to: Annotated[str | None, typer.Option(help="Target language, if the model has several.")] = None,
+    beam_size: Annotated[
+        int | None, typer.Option(help="Partial translations kept at each step. Default: the model's own setting.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Exponent of the length penalty. Default: the model's own setting.")
+    ] = None,
     tokenize: Annotated[str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, none, intl, char, zh, …")] = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -45,9 +54,12 @@ def evaluate(
 
     # Check everything that can be wrong before the work begins.
     check_tokenizer(tokenize)
+    for option, field in (("--source-field", source_field), ("--reference-field", reference_field)):
+        if field is not None and pairs is None:
+            raise without_effect(option, "without --pairs", fix=f"give --pairs, or remove {option}")
     folder, rival = model_path(model), None if against is None else model_path(against)
     if rival == folder:
-        raise DataError("this is the same model twice", where=str(against), fix="name two that are different")
+        raise DataError("this is the same model twice", where=str(against), fix="name two different models")
     if pairs is not None and source is None and reference is None:
         sources, references = read_pairs(pairs, source_field=source_field, target_field=reference_field)
     elif pairs is None and source is not None and reference is not None:
@@ -56,7 +68,7 @@ def evaluate(
         sources, references, to = _own_validation(folder, to)
     else:
         raise DataError(
-            "this is half a test set, or more than one",
+            "the test set is incomplete, or there is more than one",
             where="--source, --reference, --pairs",
             fix="give --source and --reference, or --pairs",
         )
@@ -69,12 +81,16 @@ def evaluate(
     if isinstance(other, list):
         check_aligned(other, references, name=f"{against}, {reference or pairs or 'the validation data'}")
 
-    translations = _translations(translator, sources, asked, beam_size, alpha)
+    given = {"beam_size": beam_size, "alpha": alpha}
+    decode = search_settings(translator.config, given)
+    rivals_decode = None if other is None or isinstance(other, list) else search_settings(other.config, given)
+
+    translations = _translations(translator, sources, asked, decode)
     if other is None:
         report = measure(translations, references, tokenize=tokenize, lowercase=lowercase)
         print(json.dumps(report.to_dict()) if as_json else report)
         return
-    others = other if isinstance(other, list) else _translations(other, sources, rivals_asked, beam_size, alpha)
+    others = other if isinstance(other, list) else _translations(other, sources, rivals_asked, rivals_decode)
     systems = {model: translations, str(against): others}
     comparison = compare(systems, references, tokenize=tokenize, lowercase=lowercase)
     print(json.dumps(comparison.to_dict()) if as_json else comparison)
@@ -91,7 +107,7 @@ def _own_validation(path: Path, to: str | None) -> tuple[list[str], list[str], s
     known = Prepared.open(data).validation if data.exists() else ()  # a model may have been copied without its data
     if known and not folder.has_vocabulary_of(data):
         raise DataError(
-            "the model was not trained on the data that is here now",
+            "this is not the data that the model was trained on",
             where=str(data),
             fix="give --source and --reference, or --pairs",
         )
@@ -118,17 +134,11 @@ def _asked_of_each(translator: Translator, to: str | None) -> str | None:
     return None if has_one_without_a_name else translator.asked_language(to)
 
 
-def _translations(
-    translator: Translator, sources: list[str], to: str | None, beam_size: int | None, alpha: float | None
-) -> list[str]:
+def _translations(translator: Translator, sources: list[str], to: str | None, decode: DecodeConfig | None) -> list[str]:
     from vitrail.cli.progress import progressing
-    from vitrail.translator import change_settings
 
-    decode = None if alpha is None else change_settings(translator.config, {"alpha": alpha})
     with progressing() as progress:
-        done = translator.translate(
-            sources, to=to, beam_size=beam_size, decode=decode, on_unknown="skip", report=progress.working
-        )
+        done = translator.translate(sources, to=to, decode=decode, on_unknown="skip", report=progress.working)
         left_empty = sum(bool(translation.unknown) for translation in done)
         if left_empty:
             progress.say(f"warning: {left_empty:,} lines are left empty: the model does not know some of their words")

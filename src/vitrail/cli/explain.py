@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from vitrail.cli.model import Model
+from vitrail.cli.search import search_settings, without_effect
 
 
 def explain(
@@ -20,7 +21,9 @@ def explain(
         str | None,
         typer.Option(help="Layers whose weights to include: encoder.0,decoder.1,output or all. Default: what fits."),
     ] = None,
-    max_mb: Annotated[float, typer.Option(help="Include layer weights up to this file size, in MB.")] = 4.0,
+    max_mb: Annotated[
+        float | None, typer.Option(help="Include layer weights up to this file size, in MB. Default: 4.")
+    ] = None,
     beam_size: Annotated[int | None, typer.Option(help="Partial translations kept at each step; 1 is greedy.")] = None,
     top_beams: Annotated[int | None, typer.Option(help="Number of translations to return.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Exponent of the length penalty.")] = None,
@@ -35,20 +38,24 @@ def explain(
 ) -> None:
     """Translate a sentence and write a page that shows every step.
 
-    The page is one file: you can mail it, and it needs no network. Search options default to the model's own settings.
+    The page is a single file that needs no network. Search options default to the model's own settings.
     """
     from vitrail.errors import TraceError
     from vitrail.explain import Explanation
-    from vitrail.translator import change_settings, load
+    from vitrail.trace.record import MAX_MB
+    from vitrail.translator import load
 
-    if not max_mb >= 0:  # nan neither
+    as_trace = out.suffix == ".json"
+    if max_mb is None:
+        max_mb = MAX_MB
+    elif not max_mb >= 0:  # nan neither
         raise TraceError(f"{max_mb:g} MB is not a size", where="--max-mb", fix="pass 0 or more")
+    elif as_trace and layers is not None:
+        raise without_effect("--max-mb", "on a bare trace with --layers", fix="remove --max-mb or --layers")
     translator = load(model)
-    given = {"beam_size": beam_size, "top_beams": top_beams, "alpha": alpha}
-    decode = change_settings(translator.config, {key: value for key, value in given.items() if value is not None})
+    decode = search_settings(translator.config, {"beam_size": beam_size, "top_beams": top_beams, "alpha": alpha})
     chosen = None if layers is None else [layer.strip() for layer in layers.split(",") if layer.strip()]
     off = parse_heads(heads_off or [], translator.model.config.heads)
-    as_trace = out.suffix == ".json"
     make = translator.trace if as_trace else translator.explain
     made = make(
         text,
@@ -63,7 +70,7 @@ def explain(
     made.save(out)
     size = out.stat().st_size / 1e6
     if chosen is None and size > max_mb:
-        print(f"note: even without layer weights the file has more than {max_mb:g} MB", file=sys.stderr)
+        print(f"note: even without layer weights the file is larger than {max_mb:g} MB", file=sys.stderr)
     if isinstance(made, Explanation) and made.left_out:
         print(
             f"note: the sentence is long. For {', '.join(made.left_out)} the page has only attention weights and "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vitrail.cli.model import Model
+from vitrail.cli.search import without_effect
 
 if TYPE_CHECKING:
     from vitrail.folder import ModelFolder
@@ -23,6 +24,8 @@ def info(
     from vitrail.box import model_path
     from vitrail.folder import ModelFolder
 
+    if words and as_json:
+        raise without_effect("--json", "with --words", fix="remove one of them")
     folder = ModelFolder.open(model_path(model))
     if words:
         target = folder.tokenizers.target

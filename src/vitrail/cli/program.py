@@ -19,7 +19,7 @@ def program() -> str:
 
 
 def model_argument(folder: Path) -> str:
-    """A model folder, quoted for a shell, that no command takes for an option or for the built-in model."""
+    """A model folder, quoted for a shell, that no command mistakes for an option or the built-in model."""
     text = str(folder)
     return shlex.quote(f"./{text}" if text.startswith("-") or text == BUILTIN else text)
 

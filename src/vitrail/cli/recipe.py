@@ -13,7 +13,7 @@ SourceFile = Annotated[Path | None, typer.Option(help="Source sentences, one per
 TargetFile = Annotated[Path | None, typer.Option(help="Their translations, line by line.")]
 ValidationSource = Annotated[Path | None, typer.Option(help="Source sentences to validate on.")]
 ValidationTarget = Annotated[Path | None, typer.Option(help="Their translations.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Fail instead of skipping a pair.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first unusable pair instead of skipping it.")]
 Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. data.max_length=80. Repeatable."),

@@ -1,4 +1,4 @@
-"""`vitrail score`: the probability that a model gives to existing translations."""
+"""`vitrail score`: the probability that a model assigns to given translations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work goes on silently if a standard stream is closed, or if standard error breaks."""
+"""Keep working, silently, if a standard stream is closed or standard error breaks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Patient:
 
 
 def give_up(stream: TextIO) -> None:
-    """Send what is left in a stream, and all that follows, to /dev/null, so that writing cannot fail any more."""
+    """Redirect a stream to /dev/null, including what is still buffered, so that writing can no longer fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -12,13 +12,16 @@ def studio(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL", help="Model folders, folders of model folders, or builtin: the one in the box."
+            metavar="MODEL", help="Model folders, folders of model folders, or builtin for the built-in model."
         ),
     ],
-    port: Annotated[int | None, typer.Option(help="0: any free one. Unset: 8765, or any if it is taken.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(help="Port to listen on; 0: any free one. Default: 8765, or any free one if it is in use."),
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Look into translations of your own sentences, and follow a run that is going. Ends with Ctrl-C."""
+    """Look inside translations of your own sentences, and follow a training run in progress. Stop it with Ctrl-C."""
     import secrets
 
     from vitrail.box import model_path
@@ -31,6 +34,6 @@ def studio(
     address = f"http://127.0.0.1:{number}/?token={token}"
     names = ", ".join(shelf.folders())
     print(f"{names}: {address}", flush=True)
-    print("Only this computer can reach it. Ctrl-C ends it.", file=sys.stderr)
+    print("Only this computer can reach it. Press Ctrl-C to stop.", file=sys.stderr)
     serve(make_studio(shelf, port=number, token=token), listening, open_address=address if open_browser else None)
-    print("the studio is closed", file=sys.stderr)
+    print("studio closed", file=sys.stderr)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from vitrail.cli.model import Model
+from vitrail.cli.search import search_settings, without_effect
 
 if TYPE_CHECKING:
     from vitrail.translator import Translation
@@ -34,7 +35,9 @@ def translate(
         Path | None, typer.Option("--output", help="File to write. Default: standard output.")
     ] = None,
     beam_size: Annotated[int | None, typer.Option(help="Partial translations kept at each step; 1 is greedy.")] = None,
-    top_beams: Annotated[int | None, typer.Option(help="Translations to return for each sentence.")] = None,
+    top_beams: Annotated[
+        int | None, typer.Option(help="Translations to return for TEXT, or for each line with --format json.")
+    ] = None,
     alpha: Annotated[float | None, typer.Option(help="Exponent of the length penalty.")] = None,
     penalty: Annotated[str | None, typer.Option(help="Kind of length penalty: length or gnmt.")] = None,
     max_extra: Annotated[
@@ -42,7 +45,9 @@ def translate(
     ] = None,
     prefix: Annotated[str, typer.Option(help="Text that every translation must begin with.")] = "",
     sample: Annotated[bool, typer.Option("--sample", help="Draw translations at random instead of searching.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="For --sample: below 1 is safer, above 1 wilder.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="For --sample: below 1 is less random, above 1 more so.")
+    ] = None,
     top_k: Annotated[
         int | None, typer.Option(help="For --sample: draw from the k most probable tokens; 0: all.")
     ] = None,
@@ -59,10 +64,12 @@ def translate(
     Search options default to the model's own settings.
     """
     from vitrail.errors import DataError
-    from vitrail.translator import change_settings, load
+    from vitrail.translator import load
 
     if text is not None and input_file is not None:
         raise DataError("TEXT and --input cannot be combined", where="the command line", fix="pass one of them")
+    if text is None and style is Format.TEXT and (top_beams or 1) > 1:
+        raise without_effect("--top-beams", "on lines of text, which get one line each", fix="add --format json")
     translator = load(model)
     given = {
         "beam_size": beam_size,
@@ -76,7 +83,7 @@ def translate(
         "top_p": top_p,
         "seed": seed,
     }
-    decode = change_settings(translator.config, {key: value for key, value in given.items() if value is not None})
+    decode = search_settings(translator.config, given)
     with _writer(output_file) as out:
         if text is not None:
             _write(out, [translator.translate(text, to=to, decode=decode, prefix=prefix)], style, alternatives=True)
