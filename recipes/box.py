@@ -1,9 +1,10 @@
-"""Make a finished French-English run the built-in model, which every command knows as `builtin`, with a model card.
+"""Make a finished French-English run the built-in model, `builtin` in every command, and write its model card.
 
     python recipes/box.py runs/tatoeba-fr-en --receipt recipes/tatoeba-fr-en.receipt.json --precision int8
 
-The script packs the weights and measures the cost on the run's validation set. It fills in the card, box.card.md, from
-the receipt: scores, data, training. The receipt must be of exactly these weights. Models over 10 MB are refused.
+The script packs the weights and measures the loss of quality on the run's validation set. It fills in the card,
+box.card.md, from the receipt: scores, data, training. The receipt must be for exactly these weights. Models over
+10 MB are refused.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ FILES = ("source", "target", "pairs", "validation_source", "validation_target", 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, help="folder of a finished run that still has its data")
+    parser.add_argument("run", type=Path, help="folder of a finished run, with its data")
     parser.add_argument("--receipt", type=Path, required=True, help="receipt of the run, from recipes/receipt.py")
     parser.add_argument("--precision", choices=get_args(Precision), default="int8")
     parser.add_argument("--out", type=Path, default=PLACE, help="folder to write instead of the built-in model")
@@ -99,7 +100,7 @@ def tests_of(receipt: dict[str, Any], folder: ModelFolder, where: Path) -> dict[
             raise DataError(
                 f"the receipt has no test of these weights{f' into {to}' if to else ''}",
                 where=str(where),
-                fix="add the test set to recipes/tests.toml and run recipes/receipt.py again: it will only evaluate",
+                fix="add the test set to recipes/tests.toml and run recipes/receipt.py again; it then only evaluates",
             )
     return {to: found[to] for to in asked}
 

@@ -1,4 +1,4 @@
-"""Text in, Translation out: the interface shared by the command line, the server and the page."""
+"""Text in, Translation out: the interface that the command line, the studio and Python programs share."""
 
 from __future__ import annotations
 

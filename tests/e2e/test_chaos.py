@@ -252,7 +252,7 @@ def test_data_that_goes_away_is_named_and_the_run_goes_on_when_it_is_back(settin
     aside.rename(shard)
     prepared = Prepared.open(out / "data")  # intact, until
     shard.rename(aside)
-    with pytest.raises(FolderError, match="cannot be read any more: No such file") as caught:
+    with pytest.raises(FolderError, match="can no longer be read: No such file") as caught:
         prepared.train[0].rows(0)
     assert caught.value.where == str(shard)
 

@@ -78,7 +78,7 @@ def test_the_command_serves_its_model_and_ends_with_ctrl_c(phrases):
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate()
         assert process.returncode == 0, errors
-        assert errors.splitlines()[-1] == "the studio is closed"
+        assert errors.splitlines()[-1] == "studio closed"
         assert "Traceback" not in errors
         assert out == ""
 

@@ -188,7 +188,7 @@ def test_validation_is_kept_as_it_is(tmp_path):
     (data,) = prepared.validation
     wanted = [tuple(line.split("\t")) for line in odd if not line.startswith("\t")]
     assert list(zip(data.sources, data.references, strict=True)) == wanted
-    assert any("1 empty or broken" in note for note in prepared.report.notes)
+    assert any("1 empty or malformed" in note for note in prepared.report.notes)
 
 
 def test_a_large_validation_set_is_cut_with_a_note(tmp_path):

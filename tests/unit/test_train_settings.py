@@ -461,6 +461,6 @@ def test_data_that_goes_away_while_it_is_read_is_named(desk, name, harm):
     batches = BatchStream(prepared.train, prepared.weights, batch_tokens=200, seed=1).from_position(Position())
     next(batches)
     harm(run / "data" / name)
-    with pytest.raises(FolderError, match="cannot be read any more") as caught:
+    with pytest.raises(FolderError, match="can no longer be read") as caught:
         next(batches)
     assert caught.value.where == str(run / "data" / name)

@@ -35,7 +35,7 @@ class ScheduleKind:
         if self.ends_at_zero and train.fall_steps:
             raise SettingError(
                 f"fall_steps cannot go with schedule = '{self.name}'",
-                fix="its rate falls all the way: leave fall_steps out",
+                fix="its rate falls to zero anyway: remove fall_steps",
             )
         if train.ends_at_zero and train.max_epochs is not None:
             cause = f"schedule = '{self.name}'" if self.ends_at_zero else "fall_steps"

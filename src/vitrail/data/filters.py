@@ -71,7 +71,7 @@ class LeftOut:
 
 
 class LeftOutEntry(Document):
-    """The same in a file, where there are lists and texts for all."""
+    """A LeftOut as JSON, with lists and strings in place of tuples and Reasons."""
 
     reason: Annotated[Reason, Field(strict=False)]
     count: Count
@@ -79,7 +79,7 @@ class LeftOutEntry(Document):
 
 
 class ReportEntry(Document):
-    """A report in a file."""
+    """A FilterReport as JSON."""
 
     read: Count
     kept: Count

@@ -24,11 +24,11 @@ MANIFEST = "manifest.json"
 TOKENIZER = "tokenizer"
 VALIDATION = "validation.jsonl"
 
-_BIG = (".tokens", ".index")  # checked by size when a folder is opened; by checksum when asked
+_BIG = (".tokens", ".index")  # opening a folder checks only their sizes; `check` compares their checksums too
 
 
 class FileEntry(Document):
-    """A file as it was written."""
+    """Size and checksum of a file as it was written."""
 
     size: Count
     sha256: str
@@ -45,7 +45,7 @@ class ShardEntry(Document):
 
 
 class Manifest(Document):
-    """What a prepared folder says about itself. `inputs` are the files it was made of, with their sizes and dates."""
+    """The manifest of a prepared folder. `inputs` are the files it was made from, with their sizes and dates."""
 
     files: dict[FileInFolder, FileEntry]
     shards: Annotated[list[ShardEntry], Field(min_length=1)]
@@ -57,7 +57,7 @@ class Manifest(Document):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that training needs to know of its data."""
+    """Everything that training needs to know about its data."""
 
     path: Path
     tokenizers: Tokenizers
@@ -69,7 +69,7 @@ class Prepared:
 
     @classmethod
     def open(cls, path: Path) -> Prepared:
-        """Read a prepared folder: small files by checksum, the shards by size. What is not right is named."""
+        """Read a prepared folder. Small files are checked by checksum, shards by size; errors name the file."""
         manifest = read_manifest(path)
         for name, wanted in manifest.files.items():
             _check(path / name, wanted, thoroughly=not name.endswith(_BIG))
@@ -91,36 +91,36 @@ class Prepared:
 
     @staticmethod
     def is_whole(path: Path) -> bool:
-        """Whether a prepared folder is there with all of its files; what is in them is not looked at."""
+        """Whether a prepared folder has all of its files. Their contents are not checked."""
         return (path / MANIFEST).is_file() and all((path / name).is_file() for name in read_manifest(path).files)
 
     def contents(self) -> str:
-        """What tells this training data from any other: the checksum of every shard, and its weight."""
+        """An identifier of this training data: a hash of every shard's checksum and weight."""
         files = {name: known.sha256 for name, known in read_manifest(self.path).files.items() if name.endswith(_BIG)}
         return hashlib.sha256(json.dumps([files, self.weights], sort_keys=True).encode("utf-8")).hexdigest()
 
     def validation_contents(self) -> str:
-        """What tells this validation data from any other: the checksum of its file."""
+        """An identifier of this validation data: the checksum of its file."""
         return read_manifest(self.path).files[VALIDATION].sha256
 
     def changed_files(self) -> list[str]:
-        """The files it was made of that now have another size or date; none where that was not written down."""
+        """The input files whose size or date has changed since; empty if the manifest does not list them."""
         known = read_manifest(self.path).inputs
         return [name for name, was in known.items() if size_and_date(Path(name)) not in (None, was)]
 
     def check(self) -> None:
-        """Compare every file with its checksum, the large ones too."""
+        """Compare every file with its checksum, including the large ones."""
         for name, wanted in read_manifest(self.path).files.items():
             _check(self.path / name, wanted, thoroughly=True)
 
 
 def describe_file(path: Path) -> dict[str, Any]:
-    """A file's size and checksum, as the manifest has them."""
+    """A file's size and checksum, as stored in the manifest."""
     return {"size": path.stat().st_size, "sha256": checksum(path)}
 
 
 def size_and_date(path: Path) -> list[int] | None:
-    """What tells at a glance whether a file may have changed; None where it cannot be looked at."""
+    """A quick way to tell whether a file may have changed; None if it cannot be accessed."""
     try:
         found = path.stat()
     except (OSError, ValueError):  # ValueError: a manifest may list names that no file can have
@@ -129,13 +129,13 @@ def size_and_date(path: Path) -> list[int] | None:
 
 
 def write_manifest(folder: Path, contents: dict[str, Any]) -> None:
-    """Write the file that makes a folder a prepared one."""
+    """Write the manifest, which completes a prepared folder."""
     table = {"format": FORMAT, "version": __version__, **contents}
     write_text(folder / MANIFEST, json.dumps(table, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_manifest(path: Path) -> Manifest:
-    """What a prepared folder says about itself, checked field by field, and the sizes of its files with each other."""
+    """Read the manifest of a prepared folder; check every field, and that file sizes and pair counts agree."""
     if not path.is_dir():
         what = "this is a file, not a folder" if path.exists() else "there is no such folder"
         raise FolderError(what, where=str(path), fix="give the folder that `vitrail prepare` wrote")
@@ -170,13 +170,13 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _refuse_other_sizes(manifest: Manifest, path: Path) -> None:
-    """A shard has two files, and as many records as pairs; all that is read stands among the files."""
+    """Check that every shard has its two files and one record per pair, and that all files we read are listed."""
     for number, shard in enumerate(manifest.shards):
         index, tokens = (manifest.files.get(f"{shard.name}{ending}") for ending in (".index", ".tokens"))
         if index is None or tokens is None or tokens.size == 0 or index.size != shard.pairs * RECORD.itemsize:
-            raise _damaged(path, f"shards.{number}: {shard.pairs:,} pairs are not what the files of {shard.name} hold")
+            raise _damaged(path, f"shards.{number}: the files of {shard.name} do not hold {shard.pairs:,} pairs")
     if VALIDATION not in manifest.files:
-        raise _damaged(path, f"files: {VALIDATION} is not among them")
+        raise _damaged(path, f"files: {VALIDATION} is not listed")
 
 
 def _damaged(path: Path, what: str) -> FolderError:
@@ -197,5 +197,5 @@ def _check(file: Path, wanted: FileEntry, *, thoroughly: bool) -> None:
         raise FolderError(f"cannot read it: {error.strerror}", where=str(file), fix="check its permissions") from None
     if damaged:
         raise FolderError(
-            f"{file.name} is damaged: its checksum is not the one in {MANIFEST}", where=str(file), fix=AGAIN
+            f"{file.name} is damaged: its checksum differs from the one in {MANIFEST}", where=str(file), fix=AGAIN
         )

@@ -1,10 +1,10 @@
-"""A shard: the ids of one corpus on disk, memory-mapped, so that they take no memory however many there are.
+"""A shard: the ids of one corpus on disk, memory-mapped, so that a corpus of any size takes no memory.
 
 `<name>.tokens` holds the source row and the target row of every pair, one after the other. `<name>.index` says for
 every pair where its rows start, how long they are, and which line of the corpus they came from.
 
-A shard may come from a stranger. Numbers are of one of two types, whatever the manifest says; a record is checked
-against the real size of the tokens before anything is read through it, and ids against the vocabulary afterwards.
+A shard may come from a stranger. Ids have one of two fixed types, whatever the manifest says. A record is checked
+against the real size of the tokens file before it is used, and ids are checked against the vocabulary.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from vitrail.errors import FolderError
 
 RECORD = np.dtype([("start", "<u8"), ("source", "<u4"), ("target", "<u4"), ("line", "<u8")])
-BLOCK = 1 << 20  # records that are looked at together, where all of them are
+BLOCK = 1 << 20  # records to read at a time when reading all of them
 
 TokenType = Literal["<u2", "<u4"]
-# numpy must never be given a type that a file names: with "O" it would take the file's bytes for pointers.
+# Never pass numpy a dtype that a file names: with "O" it would treat the file's bytes as pointers.
 _TOKENS: dict[TokenType, np.dtype[Any]] = {"<u2": np.dtype("<u2"), "<u4": np.dtype("<u4")}
 
 
@@ -41,17 +41,17 @@ class Shard:
 
     folder: Path
     name: str
-    corpus: str  # what the corpus is called in messages
+    corpus: str  # the corpus's name in messages
     pairs: int
     dtype: TokenType
-    vocabulary: tuple[int, int]  # how many ids the source and the target have
+    vocabulary: tuple[int, int]  # number of source ids and of target ids
 
     def __len__(self) -> int:
         return self.pairs
 
     @cached_property
     def index(self) -> NDArray[Any]:
-        """One record for each pair, as the file has them: start, source and target (lengths), line."""
+        """One record for each pair, as stored: start, source and target (lengths), line."""
         return self._mapped(f"{self.name}.index", RECORD, self.pairs)
 
     @cached_property
@@ -60,18 +60,19 @@ class Shard:
         return self._mapped(f"{self.name}.tokens", _TOKENS[self.dtype])
 
     def _mapped(self, name: str, kind: np.dtype[Any], count: int | None = None) -> NDArray[Any]:
-        """A file of the shard, which may have gone away since the folder was opened."""
+        """Map a file of the shard, which may have been removed since the folder was opened."""
         path = self.folder / name
         try:
             size = path.stat().st_size
             if size == 0 or size % kind.itemsize or count not in (None, size // kind.itemsize):
-                raise damaged(path, f"{size:,} bytes are not {'' if count is None else f'{count:,} '}whole entries")
+                expected = "a whole number of entries" if count is None else f"{count:,} entries"
+                raise damaged(path, f"{size:,} bytes are not {expected}")
             return np.memmap(path, dtype=kind, mode="r", shape=(size // kind.itemsize,))
         except (OSError, ValueError) as error:
             raise _gone(path, getattr(error, "strerror", None) or str(error)) from error
 
     def check_size(self) -> None:
-        """Refuse to read on where a file was removed or cut: the system ends whoever reads a mapping beyond its end."""
+        """Raise an error if a file was removed or truncated: reading beyond a mapping's end would kill the process."""
         for mapped, name in ((self.index, f"{self.name}.index"), (self.tokens, f"{self.name}.tokens")):
             path = self.folder / name
             try:
@@ -79,32 +80,32 @@ class Shard:
             except OSError as error:
                 raise _gone(path, error.strerror or str(error)) from error
             if size < mapped.nbytes:
-                raise _gone(path, f"it had {mapped.nbytes:,} bytes and has {size:,}")
+                raise _gone(path, f"it had {mapped.nbytes:,} bytes, now it has {size:,}")
 
     def records(self, pairs: NDArray[np.int64] | slice) -> NDArray[Any]:
-        """The records of some pairs. The rows of each have a token or more, and lie within the tokens."""
+        """The records of some pairs, checked: no row is empty, and all lie within the tokens file."""
         found: NDArray[Any] = self.index[pairs]
         lengths = found["source"].astype(np.int64) + found["target"]
-        room = len(self.tokens) - lengths  # beyond this a start would be too late; nothing here can overflow
+        room = len(self.tokens) - lengths  # the last possible start; nothing here can overflow
         wrong = (room < 0) | (found["start"] > np.maximum(room, 0).astype(np.uint64))
         wrong |= (found["source"] == 0) | (found["target"] == 0)
         if wrong.any():
             record = found[wrong][0]
             raise damaged(
                 self.folder / f"{self.name}.index",
-                f"a pair of {record['source']:,} and {record['target']:,} tokens from {record['start']:,} on is not "
-                f"among the {len(self.tokens):,} of {self.name}.tokens",
+                f"a pair of {record['source']:,} and {record['target']:,} tokens at {record['start']:,} does not fit "
+                f"into the {len(self.tokens):,} of {self.name}.tokens",
             )
         return found
 
     def blocks(self) -> Iterator[NDArray[Any]]:
-        """All records from the first to the last, some at a time."""
+        """All records in order, a block at a time."""
         self.check_size()
         for start in range(0, self.pairs, BLOCK):
             yield self.records(slice(start, start + BLOCK))
 
     def refuse_strange_ids(self, source: NDArray[Any], target: NDArray[Any]) -> None:
-        """Refuse rows of the shard with ids that the vocabulary does not have: no table has an entry for them."""
+        """Raise an error for ids beyond the vocabulary: the embedding tables have no rows for them."""
         for side, ids, size in zip(("source", "target"), (source, target), self.vocabulary, strict=True):
             if ids.size and int(ids.max()) >= size:
                 raise damaged(
@@ -122,7 +123,7 @@ class Shard:
 
 
 def damaged(path: Path, what: str) -> FolderError:
-    """The error for a file of prepared data that cannot be what `vitrail prepare` wrote."""
+    """The error for a file of prepared data that is not as `vitrail prepare` wrote it."""
     return FolderError(f"{path.name} is damaged: {what}", where=str(path), fix=AGAIN)
 
 
@@ -131,14 +132,14 @@ AGAIN = "run `vitrail prepare` again, or copy the whole folder"
 
 def _gone(path: Path, reason: str) -> FolderError:
     return FolderError(
-        f"the prepared data cannot be read any more: {reason}",
+        f"the prepared data can no longer be read: {reason}",
         where=str(path),
-        fix="put the file back, and run the same command again",
+        fix="restore the file, then run the same command again",
     )
 
 
 class ShardWriter:
-    """Writes a shard from its first pair to its last, and knows the checksums in the end."""
+    """Writes a shard from its first pair to its last, and computes the checksums on the way."""
 
     def __init__(self, folder: Path, name: str, vocabulary: int) -> None:
         self.pairs = 0
@@ -172,12 +173,12 @@ class ShardWriter:
             both.callback(self._index.close)
 
     def files(self) -> dict[str, dict[str, str | int]]:
-        """Each file's size and checksum by its name."""
+        """Each file's size and checksum, by name."""
         return {file.path.name: file.described() for file in (self._tokens, self._index)}
 
 
 class HashedFile:
-    """A file that knows its checksum without being read again."""
+    """A file that is hashed while it is written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -192,9 +193,9 @@ class HashedFile:
         self._size += len(data)
 
     def described(self) -> dict[str, str | int]:
-        """The size and the checksum of what was written."""
+        """The size and checksum of everything written."""
         return {"size": self._size, "sha256": self._hash.hexdigest()}
 
     def close(self) -> None:
-        """Write what is still in a buffer."""
+        """Flush the buffer and close the file."""
         self._file.close()

@@ -26,7 +26,7 @@ Row = NDArray[np.int32]
 
 
 class SubwordDropout:
-    """Splits the words of a pair's rows anew. A row that would become too long stays as it is."""
+    """Splits the words of a pair's rows anew. A row that would become too long is left unchanged."""
 
     def __init__(self, tokenizers: Tokenizers, *, share: float, seed: int, longest: int | None = None) -> None:
         self._source = _Side(tokenizers.source, share, seed)

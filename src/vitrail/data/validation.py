@@ -1,4 +1,4 @@
-"""Validation corpora: sentences to measure a model on, kept as text and as they are."""
+"""Validation corpora: sentences to measure a model on, kept as unmodified text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from vitrail.data.shards import AGAIN
 from vitrail.documents import Count, Document
 from vitrail.errors import DataError, FolderError
 
-VALIDATION_PAIRS = 10_000  # the most that is kept of a corpus
+VALIDATION_PAIRS = 10_000  # at most this many of a corpus are used
 
 
 @dataclass(frozen=True)
 class ValidationSet:
-    """Sentences and their translations; `to` is the target language where a model has several."""
+    """Sentences and their translations; `to` is the target language if the model has several."""
 
     name: str
     to: str | None
@@ -27,7 +27,7 @@ class ValidationSet:
 
 
 class ValidationEntry(Document):
-    """What the manifest says of a set; its texts are the next so many lines of the file."""
+    """The manifest's entry for a set, whose texts are the next `pairs` lines of the file."""
 
     name: str
     to: str | None
@@ -55,37 +55,38 @@ def held_out_sets(
         notes += [f"{data.name}: {len(data.sources):,} pairs to validate on" for data in found.values()]
         if not found:
             notes.append(
-                f"{corpus.name}: nothing is held out: a tenth of its pairs at most, of sentences that come once"
+                f"{corpus.name}: nothing is held out: at most a tenth of the pairs can be, and only sentences that "
+                "occur once"
             )
     return sets, notes
 
 
 def validation_sets(corpora: Sequence[Corpus], languages: Sequence[str]) -> tuple[list[ValidationSet], list[str]]:
-    """The sets, one for each corpus and target language, and notes about what they lack.
+    """The sets, one for each corpus and target language, and notes about skipped pairs.
 
-    Only pairs that are empty or broken are left out: what is odd or long or there twice is measured like the rest.
+    Only empty or malformed pairs are skipped. Odd, long and duplicate ones are measured like the rest.
     """
     sets: list[ValidationSet] = []
     notes: list[str] = []
     for corpus in corpora:
         found: dict[str | None, ValidationSet] = {}
-        kept = left_out = 0
+        kept = skipped = 0
         for pair in corpus.pairs():
             if not (pair.source and pair.source.strip() and pair.target and pair.target.strip()):
-                left_out += 1
+                skipped += 1
                 continue
             if kept == VALIDATION_PAIRS:
                 notes.append(f"{corpus.name}: only the first {VALIDATION_PAIRS:,} pairs are used for validation")
                 break
             _add(pair, found, corpus.name, languages)
             kept += 1
-        if left_out:
-            notes.append(f"{corpus.name}: {left_out:,} empty or broken pairs left out of the validation")
+        if skipped:
+            notes.append(f"{corpus.name}: {skipped:,} empty or malformed pairs skipped in validation")
         if not found:
             raise DataError(
-                "no pair of this validation corpus can be used: all are empty or broken",
+                "no pair of this validation corpus can be used: all are empty or malformed",
                 where=corpus.name,
-                fix="give another one, or none",
+                fix="give another corpus, or none",
             )
         sets.extend(found.values())
     return sets, notes
@@ -101,7 +102,7 @@ def _add(pair: Pair, sets: dict[str | None, ValidationSet], name: str, languages
 
 
 def write_validation(path: Path, sets: Sequence[ValidationSet]) -> list[dict[str, Any]]:
-    """Write the texts of every set, a pair on each line; gives what `read_validation` needs to know besides."""
+    """Write the texts of every set, one pair per line; return the manifest's entries, which `read_validation` needs."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for data in sets:
             for source, reference in zip(data.sources, data.references, strict=True):

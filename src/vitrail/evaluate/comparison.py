@@ -1,4 +1,4 @@
-"""Is one system better than another, or was it luck? Every metric, with the paired bootstrap test."""
+"""Compare systems by every metric, with the paired bootstrap test: is the difference significant?"""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Comparison:
             for name in self.signatures
             for system in self.systems
         )
-        legend = [f"p: paired bootstrap test against {self.systems[0].name}; * more than luck (p < 0.05)"]
+        legend = [f"p: paired bootstrap test against {self.systems[0].name}; * significant (p < 0.05)"]
         if self.lower_is_better:
             legend.append(f"lower is better: {', '.join(self.lower_is_better)}")
         return "\n".join([*scores, *legend, *(f"{name}|{text}" for name, text in self.signatures.items())])
@@ -74,7 +74,7 @@ def compare(
     """Score several systems' translations, and test each against the first on the same resampled test sets."""
     if len(systems) < 2:
         raise DataError(
-            "there is only one system to compare", where=", ".join(systems) or None, fix="name two that are different"
+            "there is only one system to compare", where=", ".join(systems) or None, fix="name two different systems"
         )
     if resamples < 1:
         raise ConfigError("a comparison needs resampled test sets", where="resamples", fix=f"for example {RESAMPLES}")

@@ -1,4 +1,4 @@
-"""The share of translations that equal the reference: the simplest metric, for the phrasebook, with its one answer."""
+"""The share of translations that equal the reference: simple, and enough for the phrasebook's one right answer."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Scored:
-    """A score, and what more there is to say about it."""
+    """A score, with details if the metric has any."""
 
     score: float
     detail: str = ""  # BLEU's n-gram precisions and brevity penalty

@@ -1,4 +1,4 @@
-"""What a set of translations is worth, by every metric, with confidence intervals and signatures."""
+"""Score a set of translations by every metric, with confidence intervals and signatures."""
 
 from __future__ import annotations
 

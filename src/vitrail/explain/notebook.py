@@ -60,7 +60,7 @@ class Explanation:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """What a notebook may choose from: the frame, or a line of text if it cannot show HTML."""
+        """The formats a notebook can choose from: the frame, or a line of text if it cannot show HTML."""
         bundle = {"text/plain": repr(self)}
         if (include is None or "text/html" in include) and "text/html" not in (exclude or ()):
             bundle["text/html"] = self._repr_html_()

@@ -1,6 +1,6 @@
 """The same parameters, arranged for training speed on a CPU.
 
-`model/` says what is computed. This room says how to compute it faster: `Twin` is a copy of the model's modules that
+`model/` says what is computed. This package says how to compute it faster: `Twin` is a copy of the model's modules that
 shares its parameters and swaps some of the parts. Tests hold the twin equal to the model, loss and every gradient. Each
 mechanism is measured by itself in whole training steps: benchmarks/training_choices.py, docs/speed.md.
 """

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-LEVELS = 1 << 16  # a random number of two bytes decides about each value
+LEVELS = 1 << 16  # a random number of two bytes decides whether a value is dropped
 
 
 class Masks:
-    """The source of one twin's masks. They follow from a seed, so whoever restores the seed gets the same masks."""
+    """The source of one twin's masks. A seed determines them: restoring it gives the same masks."""
 
     def __init__(self, seed: int) -> None:
         self.restart(seed)

@@ -1,9 +1,9 @@
 """Matrix products on one core, by the fastest library.
 
-Most of a training step is matrix multiplication. torch's library is Intel's MKL. On processors of other makers the
-OpenBLAS that numpy brings is faster, and it multiplies the small matrices of attention in place, without copying them
-together first. Which library multiplies depends only on the computer, so a resumed run is the same run. OpenBLAS must
-not use the cores of other threads, so it is limited to one while they work.
+Most of a training step is matrix multiplication. torch's library is Intel's MKL. On other vendors' processors
+the OpenBLAS bundled with numpy is faster, and it multiplies the small matrices of attention in place, without copying
+them together first. Which library multiplies depends only on the computer, so a resumed run is the same run.
+OpenBLAS must not use the cores of other threads, so it is limited to one core while they work.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def numpy_is_faster() -> bool:
 
 
 def is_intel() -> bool:
-    """Whether Intel made the processor. Only Linux tells; without an answer we assume it."""
+    """Whether Intel made the processor. Only Linux reports it; elsewhere we assume so."""
     if not _CPUINFO.exists():
         return True
     lines = (line.partition(":") for line in _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines())

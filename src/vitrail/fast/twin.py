@@ -27,7 +27,7 @@ class Twin(nn.Module):
     """The model as one thread trains it.
 
     `masks` is where its dropout comes from. With `one_core`, numpy multiplies where it is faster, and sentences are
-    packed if the model allows it. In half precision the linear layers stay torch's: numpy has none.
+    packed if the model allows it. In half precision torch computes the linear layers: numpy cannot.
     """
 
     def __init__(self, model: Transformer, masks: Masks, *, one_core: bool, half_precision: bool = False) -> None:

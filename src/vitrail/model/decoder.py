@@ -92,7 +92,7 @@ class Decoder(nn.Module):
         return normed_BWD
 
     def each_layer(self) -> Iterator[DecoderLayer]:
-        """The layers, as what they are: `nn.ModuleList` only promises modules."""
+        """The layers with their type, which `nn.ModuleList` does not keep."""
         for layer in self.layers:
             assert isinstance(layer, DecoderLayer)
             yield layer

@@ -62,7 +62,7 @@ class Encoder(nn.Module):
         return tap("output", self.final_norm(x_BSD))
 
     def each_layer(self) -> Iterator[EncoderLayer]:
-        """The layers, as what they are: `nn.ModuleList` only promises modules."""
+        """The layers with their type, which `nn.ModuleList` does not keep."""
         for layer in self.layers:
             assert isinstance(layer, EncoderLayer)
             yield layer

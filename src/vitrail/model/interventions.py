@@ -82,7 +82,7 @@ def _check(model: Transformer, heads_off: Mapping[str, list[int]]) -> None:
             raise DecodeError(
                 f"this model has no attention '{name}'",
                 where="heads_off",
-                fix=f"{f'{near} ' if near else ''}It has {', '.join(known)}",
+                fix=f"{f'{near} ' if near else ''}choose from {', '.join(known)}",
             )
         for head in chosen:
             if isinstance(head, bool) or not isinstance(head, int) or not 0 <= head < heads:

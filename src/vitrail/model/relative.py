@@ -25,7 +25,7 @@ class RelativeDotProduct(DotProduct):
 
     @classmethod
     def of(cls, config: ModelConfig) -> RelativeDotProduct:
-        """The one that the settings ask for."""
+        """Build it from the settings."""
         return cls(config.d_k, config.max_distance, config.attention_dropout)
 
     def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:

@@ -25,7 +25,7 @@ class RotaryDotProduct(DotProduct):
 
     @classmethod
     def of(cls, config: ModelConfig) -> RotaryDotProduct:
-        """The one that the settings ask for."""
+        """Build it from the settings."""
         return cls(config.d_k, config.attention_dropout)
 
     def place(self, vectors: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:

@@ -1,8 +1,8 @@
-"""Who may ask the studio, and how: everything else is turned away before any of it is read.
+"""Which requests the studio answers. All others are rejected before their body is read.
 
-Any page that a browser shows can send requests to this computer, and a name of its own can be made to lead here. So a
-request must name this host and port (no other name leads here), and carry the token that only the studio's own page
-has. What is sent is JSON, said to be JSON (which no other page can send unasked), and short.
+Any page open in a browser can send requests to this computer, and any host name can be made to resolve to it (DNS
+rebinding). So a request must name this host and port in its Host header, and carry the token that only the studio's own
+page has. A body must be short and declared as JSON, which other sites cannot send without a CORS preflight.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ HEADERS = {
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",  # the address holds the token
+    "referrer-policy": "no-referrer",  # the URL contains the token
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
 
 
 class Guard:
-    """Stands before an application; `port` and `token` are those of the address that was printed."""
+    """Middleware in front of an application; `port` and `token` are those of the printed URL."""
 
     def __init__(self, app: ASGIApp, *, port: int, token: str) -> None:
         self.app = app
@@ -41,12 +41,12 @@ class Guard:
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
+        """Pass a request on, or reject it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # a websocket: closed without an answer
+            return  # a websocket: closed without a reply
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -60,7 +60,7 @@ class Guard:
         if refusal is None and scope["method"] == "POST":
             body = await _short_body(receive)
             if body is None:
-                refusal = problem(413, f"a request may have {MAX_BODY:,} bytes", where="the request")
+                refusal = problem(413, f"the request is longer than {MAX_BODY:,} bytes", where="the request")
             else:
                 receive = _once(body)
         await (self.app if refusal is None else refusal)(scope, receive, send_guarded)
@@ -68,25 +68,25 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if headers.getlist("host") not in [[host] for host in self.hosts]:
-            return problem(403, "this studio answers to this computer only", where="the Host header", fix=REOPEN)
+            return problem(403, "the studio can be reached only as localhost", where="the Host header", fix=REOPEN)
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            return problem(405, f"the studio does not know {scope['method']}", where="the request")
+            return problem(405, f"the studio does not support {scope['method']}", where="the request")
         path: str = scope["path"]
         if path.startswith(API):
             given = headers.get(TOKEN_HEADER, "")
         elif path == "/":
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         else:
-            given = self.token  # the viewer's own files hold no secret
+            given = self.token  # the viewer's own files contain no secrets
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode("utf-8")):
             return problem(403, "the token is missing or wrong", where="the address", fix=REOPEN)
         if scope["method"] == "POST":
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
-                return problem(415, "the studio takes JSON only", where="the Content-Type header")
+                return problem(415, "the studio accepts only JSON", where="the Content-Type header")
             length = headers.get("content-length", "0")
             if not (length.isascii() and length.isdigit()) or int(length) > MAX_BODY:
-                return problem(413, f"a request may have {MAX_BODY:,} bytes", where="the request")
+                return problem(413, f"the request is longer than {MAX_BODY:,} bytes", where="the request")
         return None
 
 
@@ -94,7 +94,7 @@ REOPEN = "open the address that `vitrail studio` printed, with its token"
 
 
 def problem(status: int, what: str, *, where: str | None = None, fix: str | None = None) -> Response:
-    """An error in the form that the page reads."""
+    """An error in the format that the page expects."""
     content: dict[str, Any] = {"error": {"what": what, "where": where, "fix": fix}}
     # ASCII only: JSON can escape a lone surrogate, but UTF-8 cannot encode one.
     return Response(json.dumps(content), status_code=status, media_type="application/json")

@@ -1,8 +1,8 @@
-"""How the browser learns the studio's address, which holds the token: by a file that only its owner can read.
+"""Pass the studio's address, which contains the token, to the browser through a file that only its owner can read.
 
-A browser is started with what it is to open on its command line, and every user of a computer can read every command
-line. So it is told to open a file that leads on to the address. The file is in a folder of its own; nobody else can
-look into either. Both are gone when the studio is closed.
+A browser gets the address to open on its command line, and every user of a computer can read all command lines. So the
+browser is given a file that redirects to the address. The file is in a folder of its own, and no other user can read
+either. Both are removed when the studio closes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-SNAPS = Path("/snap/bin")  # programs that see no folder but the user's home, and nothing that is hidden there
+SNAPS = Path("/snap/bin")  # snap programs can read only the user's home, without its hidden files
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -35,23 +35,23 @@ PAGE = """<!DOCTYPE html>
 
 @contextmanager
 def opened(address: str, open_it: Callable[[str], object] = webbrowser.open) -> Iterator[None]:
-    """Have a browser open the address; what it was told by is removed when the block ends, by a signal too."""
+    """Open the address in a browser. The file is removed when the block ends, even by a signal."""
     with _ending_like_an_interrupt(), _private_folder() as folder:
         if folder is None:
-            print("there is no place for a private file: open the address above yourself", file=sys.stderr)
+            print("cannot create a private file for the browser: open the address above yourself", file=sys.stderr)
         else:
             file = folder / "studio.html"
             private = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(private, "w", encoding="utf-8") as stream:
                 stream.write(PAGE.format(address=html.escape(address)))
-            # A browser may take its time, or never come back, and the studio should answer it meanwhile.
+            # Starting a browser may take long, or block until it is closed; the studio must answer meanwhile.
             threading.Thread(target=open_it, args=(file.as_uri(),), daemon=True).start()
         yield
 
 
 @contextmanager
 def _private_folder() -> Iterator[Path | None]:
-    """A folder for nobody else's eyes, where a browser can read, as long as the block lasts; None if none can be."""
+    """A temporary folder that only this user and the browser can read; None if it cannot be created."""
     folder = _new_folder()
     try:
         yield folder
@@ -61,9 +61,9 @@ def _private_folder() -> Iterator[Path | None]:
 
 
 def _new_folder() -> Path | None:
-    places: list[Path | None] = [None]  # where the system keeps temporary files
+    places: list[Path | None] = [None]  # the system's folder for temporary files
     if SNAPS.is_dir():
-        with suppress(RuntimeError):  # nobody's home
+        with suppress(RuntimeError):  # no home folder is known
             places.insert(0, Path.home())
     for place in places:
         with suppress(OSError):
@@ -73,12 +73,12 @@ def _new_folder() -> Path | None:
 
 @contextmanager
 def _ending_like_an_interrupt() -> Iterator[None]:
-    """Being asked to end, or losing the terminal, ends a block as Ctrl-C does: what follows it still happens."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C in the block, so that cleanup still runs."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]  # nohup has its reasons
+    ours = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]  # keep what nohup ignores
     for number in ours:
         signal.signal(number, signal.default_int_handler)
     try:

@@ -1,4 +1,4 @@
-"""A place to listen at, on this computer only, and the server that answers there until someone ends it."""
+"""A socket that only this computer can reach, and the server that listens on it until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def listen(port: int | None) -> socket.socket:
         raise VitrailError(
             f"cannot listen on port {port or USUAL_PORT}: {reason.lower()}",
             where=LOOPBACK,
-            fix="choose another --port; 0 is any free one",
+            fix="choose another --port; 0 picks a free one",
         ) from None
     return listening
 
 
 def serve(app: ASGIApp, listening: socket.socket, *, open_address: str | None) -> None:
-    """Answer until Ctrl-C. The socket listens already, so a browser that is opened now will be answered."""
-    # Requests are not logged: their addresses hold the token.
+    """Serve until Ctrl-C. The socket is listening already, so the browser can be opened at once."""
+    # Requests are not logged: their URLs contain the token.
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, lifespan="off")
     try:
         with nullcontext() if open_address is None else opened(open_address):
             uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
-        pass  # uvicorn has ended in peace, and tells who asked for it
+        pass  # uvicorn has shut down cleanly, then raises the signal again
     finally:
         listening.close()

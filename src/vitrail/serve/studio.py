@@ -217,4 +217,4 @@ def _explain_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _fault(request: Request, error: Exception) -> Response:
-        return problem(500, "this is a bug in vitrail, not a mistake of yours", where=request.url.path)
+        return problem(500, "this is a bug in vitrail, not an error on your side", where=request.url.path)

@@ -1,4 +1,4 @@
-"""Where a run computes, and how precisely: the CPU or a GPU, in float32 or, in part, in half of its bits."""
+"""Where a run computes, and how precisely: on the CPU or a GPU, in float32 or partly in half precision."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def choose_device(config: TrainConfig, peers: Peers) -> torch.device:
-    """The device that the settings name; of several GPUs in a computer, one for each process."""
+    """The device that the settings name. With several GPUs, each process gets its own."""
     has_gpu = torch.cuda.is_available()
     if config.device == "cuda" and not has_gpu:
         raise ConfigError(
             "train.device = 'cuda', but torch finds no GPU here",
             where="[train] device",
-            fix="set train.device = 'auto' or 'cpu'; or install a torch that was built for your GPU",
+            fix="set train.device = 'auto' or 'cpu'; or install a torch build for your GPU",
         )
     if config.device == "cpu" or not has_gpu:
         if config.precision == "fp16":
@@ -40,18 +40,18 @@ def choose_device(config: TrainConfig, peers: Peers) -> torch.device:
 
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
-    """Compute what stands in this block in half precision, where that is asked for and does no harm."""
+    """Run this block in half precision if the settings ask for it, except for operations that need float32."""
     return torch.autocast(device.type, dtype=HALVES.get(precision), enabled=precision in HALVES)
 
 
 def is_half(precision: str) -> bool:
-    """Whether linear layers compute in half of float32's bits."""
+    """Whether linear layers compute in half precision."""
     return precision in HALVES
 
 
 def is_slow(device: torch.device, precision: str) -> bool:
-    """Whether half precision makes this processor slower instead of faster: it has no instructions for it."""
-    find = getattr(torch.cpu, "get_capabilities", None)  # not in every torch
+    """Whether half precision is slower than float32 here, because the processor has no instructions for it."""
+    find = getattr(torch.cpu, "get_capabilities", None)  # not in every version of torch
     if device.type != "cpu" or precision not in HALVES or find is None:
         return False
     has = find()
@@ -59,5 +59,5 @@ def is_slow(device: torch.device, precision: str) -> bool:
 
 
 def make_scaler(device: torch.device, precision: str) -> torch.amp.GradScaler:
-    """What keeps gradients within fp16's small range: the loss is scaled up, and steps that overflow are left out."""
+    """Keeps gradients within fp16's small range: the loss is scaled up, and steps that overflow are skipped."""
     return torch.amp.GradScaler(device.type, enabled=precision == "fp16")

@@ -1,4 +1,4 @@
-"""The training loop: batches in, steps of the optimiser. What is written down of it: records.py."""
+"""The training loop: batches in, optimiser steps out. `records.py` records them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Outcome:
 
 
 class Trainer:
-    """A run under way. All it knows is in `state`, the learner and torch's generator.
+    """A run in progress. Its whole state is in `state`, the learner and torch's generator.
 
     Every process of a run has one, and each takes every step: their weights are the same at all times. Only the leader
-    has records, and so it alone knows the validation data, decides when the run is over, and tells the others.
+    has records, so it alone validates, decides when the run is over, and tells the others.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Trainer:
             learner, peers, precision=self.config.precision, smoothing=self.config.label_smoothing
         )
         batch_tokens = self.config.batch_tokens
-        assert batch_tokens != "auto", "a run's settings have the number that was found for it"
+        assert batch_tokens != "auto", "a run's settings hold the resolved number"
         self.stream = BatchStream(
             prepared.train,
             prepared.weights,
@@ -70,7 +70,7 @@ class Trainer:
         self.newest: list[Batch] = []  # of the last step
 
     def run(self, stop: StopRequest) -> Outcome:
-        """Go on until the run is over or someone asks it to stop; either way nothing that was learned is lost."""
+        """Train until the run is over or is asked to stop. Either way, progress is saved."""
         batches = self.stream.from_position(self.state.position)
         reason = self.peers.lead(self._begin)
         while reason is None:
@@ -100,7 +100,7 @@ class Trainer:
         rate = self.rate(step)
         set_rate(optimizer, rate)
         with explained_shortage(self.newest, self.config, origin):
-            scaler.step(optimizer)  # fp16 alone: without effect where the norm is not finite, then scaled down
+            scaler.step(optimizer)  # with fp16, skipped if the norm is not finite; the scale then shrinks
         scaler.update()
         if self.learner.average is not None:
             self.learner.average.follow(self.learner.model, step)
@@ -131,7 +131,7 @@ class Trainer:
         return Outcome(self.state.step, reason, self.state.best_loss, bool(self.records.validator.sets))
 
     def _gradient_norm(self) -> float:
-        """The norm of the whole gradient, which is made shorter where the settings limit it."""
+        """The norm of the whole gradient before clipping; clips it if the settings say so."""
         parameters = list(self.learner.model.parameters())
         norm = torch.nn.utils.get_total_norm([one.grad for one in parameters if one.grad is not None])
         if self.config.clip_norm is not None:
@@ -154,7 +154,7 @@ class Trainer:
         return "; ".join(batch.origin() for batch in self.newest)
 
     def _refuse(self, what: str) -> NoReturn:
-        """End the run, in all processes at once; the leader says why, and where each of them was."""
+        """End the run in all processes at once. The leader reports why, and which batches each process had."""
         error = gone_wrong(what, self.folder, "; ".join(self.peers.gather(self._origin())))
         if self.peers.leads:
             raise error

@@ -1,8 +1,8 @@
-"""A batch in shares, a thread for each: on a CPU the fastest way through it.
+"""Split a batch into shares, one thread each: the fastest way to train on a CPU.
 
-The usual way is to let every operation use all cores. Then they wait for each other a thousand times in a step, and
-any other work on one core holds up all of them. Here each thread takes rows of its own from the embedding to the
-gradient, on one core, and they meet once. As with processes, the sum of what they find is the gradient of the whole. If
+The usual way is to let every operation use all cores. Then they wait for each other a thousand times per step, and
+any other work on one core holds up all of them. Here each thread takes its own rows from the embedding to the gradient,
+on one core, and they synchronise once. As with processes, the sum of their gradients is the gradient of the batch. If
 there are more cores than shares worth computing, a thread gets several cores.
 """
 
@@ -80,7 +80,7 @@ def draw_seed() -> int:
 
 
 class _Sum:
-    """What the shares found, added up in their order, whichever is done first.
+    """Adds the gradients of the shares in a fixed order, whichever is done first.
 
     The thread that hands in a share also adds what had to wait for it. The thread that waits for all of them must not:
     it would take cores from those that still compute.
@@ -92,7 +92,7 @@ class _Sum:
         self._waiting: dict[int, tuple[float, tuple[Tensor, ...]]] = {}
 
     def hand_in(self, number: int, loss: float, gradients: tuple[Tensor, ...]) -> None:
-        """What share `number` found."""
+        """Add the gradient of share `number`."""
         with self._lock:
             self._waiting[number] = loss, gradients
             while self._next in self._waiting:

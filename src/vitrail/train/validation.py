@@ -1,4 +1,4 @@
-"""A look at the validation data: the loss, BLEU of a greedy translation, and a few sentences to read."""
+"""Validation: the loss, BLEU of a greedy translation, and a few sentences to read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Found:
-    """What a look at the validation data gave."""
+    """The result of a validation."""
 
     loss: float  # cross-entropy per target token, without smoothing
     bleu: float | None
@@ -31,13 +31,13 @@ class Found:
 
 
 class Validator:
-    """Measures a model on the validation data; draws no random numbers, so that looking does not change a run."""
+    """Measures a model on the validation data; draws no random numbers, so validating never changes a run."""
 
     def __init__(self, prepared: Prepared, config: TrainConfig) -> None:
         self.sets, self.config = prepared.validation, config
 
     def look(self, model: Transformer, tokenizers: Tokenizers) -> Found | None:
-        """Measure; None where there is no validation data."""
+        """Measure; None if there is no validation data."""
         if not self.sets:
             return None
         model.eval()
@@ -57,14 +57,14 @@ class Validator:
         return Found(-log_probability / tokens, score, tuple(samples[: self.config.samples]))
 
     def _translate(self, model: Transformer, tokenizers: Tokenizers) -> list[Sample]:
-        """The first sentences of every set, in turn, so that each direction has its share."""
+        """Translate the first sentences of every set, in turn, so that each direction gets its share."""
         translator = Translator(model, tokenizers, GREEDY)
         count = max(self.config.bleu_sentences, self.config.samples)
         by_set = [self._sample(translator, data, self._share(count)) for data in self.sets]
         return in_turn(by_set)[:count]
 
     def _share(self, count: int) -> int:
-        """How many of so many sentences every set has: looking must not take longer where there are more sets."""
+        """How many of `count` sentences each set gets: more sets must not make validation slower."""
         return -(-count // len(self.sets))
 
     def _sample(self, translator: Translator, data: ValidationSet, count: int) -> list[Sample]:
