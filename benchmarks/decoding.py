@@ -246,9 +246,7 @@ def busy_cores() -> Iterator[None]:
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
-    print(
-        "\n| system | sentences/s | times by hand | latency, median / p95 | times by hand | first | peak | BLEU | same |"
-    )
+    print("\n| system | sentences/s | times by hand | latency: median / p95 | times | first | peak | BLEU | same |")
     print("|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         latency, first, bleu = row["latency_ms"], row["first_translation_s"], row["bleu"]
