@@ -22,6 +22,9 @@ class Job:
     prefix: tuple[int, ...] = ()  # ids that every translation begins with
 
 
+Results = Callable[[], list[list[Hypothesis]]]  # waits for the hypotheses of every row, best first
+
+
 class Engine(Protocol):
     """One way to compute translations."""
 
@@ -30,5 +33,5 @@ class Engine(Protocol):
     def why_not(self, job: Job) -> str | None:
         """Why this engine cannot do a job; None if it can."""
 
-    def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
-        """The hypotheses of every row, best first."""
+    def begin(self, job: Job, report: Report | None = None) -> Results:
+        """Start a job. An engine with workers of its own computes while the caller does something else."""
