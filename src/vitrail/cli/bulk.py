@@ -166,6 +166,7 @@ def _say_complete(file: ResumableFile, given: Given) -> None:
             where=str(file.path),
             fix="remove --resume to translate again and replace the file",
         )
+    file.record_file.unlink(missing_ok=True)  # if the job was killed right before its end
     print(f"already complete: {file.path}, {there:,} lines", file=sys.stderr)
 
 

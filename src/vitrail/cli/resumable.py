@@ -112,7 +112,7 @@ class ResumableFile:
                 self.record_file.unlink(missing_ok=True)
             os.close(self.descriptor)
             return
-        kept = self.saved.lines
+        kept = self._recorded()  # on the disk: this may have ended between writing a record and knowing it
         self._close(remove=kept == 0)
         if kept:
             what = f"{kept:,} {'line is' if kept == 1 else 'lines are'} complete in {self.partial}"
@@ -153,6 +153,12 @@ class ResumableFile:
                 fix="delete it to start over",
             )
         return earlier
+
+    def _recorded(self) -> int:
+        try:
+            return Record.parse(read_text(self.record_file)).lines
+        except (OSError, ValueError):
+            return 0
 
     def _save(self, record: Record) -> None:
         """Lines first: a record never promises what may be lost."""
