@@ -10,6 +10,7 @@ Its beam search is the one of ARCHITECTURE.md, with four differences, which are 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -70,6 +71,8 @@ class CTranslate2:
         def collect() -> list[list[Hypothesis]]:
             found: dict[int, list[Hypothesis]] = {}
             for group, (limit, results) in zip(groups, waiting, strict=True):
+                if len(groups) > 1:
+                    _await(results)
                 for index, result in zip(group, results, strict=True):
                     found[index] = self._settle(translator, job, job.rows[index], limit, result.result())
                 if report is not None:
@@ -162,6 +165,12 @@ class CTranslate2:
             max_queued_batches=-1,
             files=files,
         )
+
+
+def _await(results: Sequence[Any]) -> None:
+    """Wait in Python, where Ctrl-C is heard: the library's own waiting is deaf to it."""
+    while not all(result.done() for result in results):
+        time.sleep(0.002)
 
 
 def _hypotheses(result: Any) -> list[Hypothesis]:
