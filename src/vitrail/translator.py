@@ -6,7 +6,6 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
@@ -180,7 +179,7 @@ class Translator:
         config, to, start = decode or self.config, self.asked_language(to), self._start(prefix)
         done = 0
         begun: deque[Callable[[], list[Translation]]] = deque()  # while one chunk is computed, the next one is read
-        for held in chain(arriving_chunks(lines, chunk) if live else fixed_chunks(lines, chunk), [[]]):
+        for held in _with_an_end(arriving_chunks(lines, chunk) if live else fixed_chunks(lines, chunk)):
             if held:
                 begun.append(self._begin([self._read(None, line, to, "skip") for line in held], config, start))
             while len(begun) > (1 if held else 0):
@@ -366,6 +365,16 @@ class _Sentence:
     unknown: tuple[str, ...] = ()
     was_cut: bool = False
     unchanged: bool = False
+
+
+def _with_an_end(chunks: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Chunks, and an empty one at the end or before an error: time to finish what was begun."""
+    try:
+        yield from chunks
+    except Exception:
+        yield []
+        raise
+    yield []
 
 
 def load(model: str | Path, *, threads: int | None = None) -> Translator:

@@ -6,7 +6,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Generic, TypeVar
 
 LineT = TypeVar("LineT")
@@ -16,9 +15,19 @@ _BLOCK = 1 << 16  # bytes: what a pipe holds
 
 
 def fixed_chunks(lines: Iterable[LineT], size: int) -> Iterator[list[LineT]]:
-    """Chunks of `size` lines; the last may be shorter."""
-    lines = iter(lines)
-    while chunk := list(islice(lines, size)):
+    """Chunks of `size` lines; the last may be shorter. An error comes after the lines before it."""
+    chunk: list[LineT] = []
+    try:
+        for line in lines:
+            chunk.append(line)
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except Exception:
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
         yield chunk
 
 
