@@ -15,6 +15,7 @@ import typer
 from vitrail import __version__
 from vitrail.cli.average import average
 from vitrail.cli.demo import demo
+from vitrail.cli.distill import distill
 from vitrail.cli.evaluate import evaluate
 from vitrail.cli.explain import explain
 from vitrail.cli.info import info
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, translate, explain, studio, evaluate, score, prepare, average, info):
+for command in (demo, train, distill, translate, explain, studio, evaluate, score, prepare, average, info):
     app.command()(command)
 
 
