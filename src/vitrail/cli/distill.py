@@ -170,10 +170,12 @@ def _translate(teacher: Translator, part: Part, to: str | None, decode: DecodeCo
             progress.working(what, out.lines, total)
 
         for translation in teacher.stream(sources, to=to, decode=decode, report=end_chunk):
-            where = f"line {out.lines + 1}"
-            warned.of_translation(translation, where)
+            where = f"{part.corpus.name}, line {out.lines + 1}"
+            if translation.unknown:
+                words = ", ".join(f"'{word}'" for word in translation.unknown)
+                warned.of(Kind.UNKNOWN, f"{where} is left empty: the teacher does not know {words}")
             if translation.was_cut:
-                warned.of(Kind.CUT, f"{where} is too long for the teacher and will be skipped")
+                warned.of(Kind.CUT, f"{where} is left empty: it is too long for the teacher")
             out.write(translation.source, pair_line(translation))
 
 
