@@ -17,7 +17,6 @@ from vitrail.config import load_config
 from vitrail.data import Prepared, corpora
 from vitrail.data.phrasebook import held_out, training_pairs
 from vitrail.distill import Plan
-from vitrail.folder import ModelFolder
 from vitrail.translator import CHUNK
 
 RECIPE = """
@@ -71,13 +70,13 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(phrases, tmp_path_factory):
+def place(teacher, tmp_path_factory):
     folder = tmp_path_factory.mktemp("distill")
 
     def write(name, lines):
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-    words = package.load(phrases).tokenizers.source
+    words = package.load(teacher).tokenizers.source
     known = [pair for pair in training_pairs(400, seed=3) if not words.unknown(pair.source)]
     pairs = {to: [pair for pair in known if pair.target_language == to] for to in ("en", "fr")}
     # Two chunks, most of them numbers, which take no time; and a word that the teacher does not know.
@@ -95,16 +94,7 @@ def place(phrases, tmp_path_factory):
             write("val.fr", [pair.source for pair in kept])
             write("val.en", [pair.target for pair in kept])
     (folder / "recipe.toml").write_text(RECIPE.format(folder=folder.as_posix()), encoding="utf-8")
-    return Place(folder, brief(phrases, folder / "teacher"))
-
-
-def brief(model, copy):
-    """A copy of a model that ends its translations soon, although it has not learnt to."""
-    shutil.copytree(model, copy, ignore=shutil.ignore_patterns("checkpoints", "data", "engines"))
-    folder = ModelFolder.open(copy)
-    decode = folder.config.decode.model_copy(update={"max_extra": 2})
-    folder.write_config(folder.config.model_copy(update={"decode": decode}))
-    return copy
+    return Place(folder, teacher)
 
 
 @pytest.fixture(scope="module")
