@@ -87,7 +87,15 @@ class Stream:
         """Nothing to record."""
 
 
-def translate_lines(translator: Translator, files: Files, to: str | None, decode: DecodeConfig, prefix: str) -> None:
+def translate_lines(
+    translator: Translator,
+    files: Files,
+    to: str | None,
+    decode: DecodeConfig,
+    prefix: str,
+    *,
+    warn_below: float | None = None,
+) -> None:
     """Translate every line. If this is interrupted on the way to a file, the complete lines stay."""
     from vitrail.cli.resumable import ResumableFile
     from vitrail.signals import ending_like_an_interrupt
@@ -112,7 +120,7 @@ def translate_lines(translator: Translator, files: Files, to: str | None, decode
         found = translator.stream(
             source, to=to, decode=decode, prefix=prefix, live=given.live, report=lambda *_: out.end_chunk()
         )
-        _write(found, source, out, files)
+        _write(found, source, out, files, Warned(below=warn_below))
 
 
 class _Texts:
@@ -131,13 +139,13 @@ class _Texts:
             yield text
 
 
-def _write(found: Iterator[Translation], source: _Texts, out: Output, files: Files) -> None:
+def _write(found: Iterator[Translation], source: _Texts, out: Output, files: Files, warned: Warned) -> None:
     """Write the translations, with warnings and progress on standard error."""
     from vitrail.cli.progress import LineProgress
 
     is_shown = files.given is not None or files.output is not None
     is_shown &= files.output is not None or not sys.stdout.isatty()  # not between the lines on a terminal
-    with Warned() as warned, LineProgress(out.lines, source.given.total, is_shown=is_shown) as progress:
+    with warned, LineProgress(out.lines, source.given.total, is_shown=is_shown) as progress:
         for translation in found:
             line, where = source.lines.popleft(), f"line {out.lines + 1}"
             if files.field is not None or not warned.of_row(line, where):
