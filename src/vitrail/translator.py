@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from vitrail.config import DecodeConfig, setting_error
 from vitrail.data.arriving import arriving_chunks, fixed_chunks
 from vitrail.errors import DataError, DecodeError, TextError, did_you_mean
 from vitrail.folder import ModelFolder
+from vitrail.runtime import Job, Runtime
 from vitrail.text import Tokenizer, Tokenizers, is_translatable
 
 if TYPE_CHECKING:
@@ -86,18 +88,23 @@ class Translator:
 
     def __init__(
         self,
-        model: Transformer,
+        model: Transformer | Runtime,
         tokenizers: Tokenizers,
         config: DecodeConfig,
         *,
         target_language: str | None = None,
         folder: ModelFolder | None = None,
     ) -> None:
-        self.model = model
+        self.runtime = model if isinstance(model, Runtime) else Runtime.of_model(model)
         self.tokenizers = tokenizers
         self.config = config
         self.target_language = target_language  # set if there is just one and it has a name
         self.folder = folder  # where the model was loaded from, if anywhere
+
+    @property
+    def model(self) -> Transformer:
+        """The model in torch; loaded when it is first needed."""
+        return self.runtime.model
 
     @property
     def name(self) -> str:
@@ -150,7 +157,7 @@ class Translator:
         texts = [text] if isinstance(text, str) else list(text)
         to, start = self.asked_language(to), self._start(prefix)
         sentences = [self._read(number, line, to, on_unknown) for number, line in enumerate(texts, start=1)]
-        done = self._translate(sentences, config, start, report)
+        done = self._begin(sentences, config, start, report)()
         return done[0] if isinstance(text, str) else done
 
     def stream(
@@ -164,18 +171,23 @@ class Translator:
         live: bool = False,
         report: Report | None = None,
     ) -> Iterator[Translation]:
-        """Translate any number of lines, a chunk at a time, in order and in memory for one chunk.
+        """Translate any number of lines, a chunk at a time, in order and in memory for two chunks.
 
         A line with an unknown word gets an empty translation. `live` is for lines that take their time, as from a
         pipe: those that are there are translated at once, instead of waiting until the chunk is full.
         """
         config, to, start = decode or self.config, self.asked_language(to), self._start(prefix)
         done = 0
-        for held in arriving_chunks(lines, chunk) if live else fixed_chunks(lines, chunk):
-            yield from self._translate([self._read(None, line, to, "skip") for line in held], config, start, None)
-            done += len(held)
-            if report is not None:
-                report("translating", done, None)
+        begun: deque[Callable[[], list[Translation]]] = deque()  # while one chunk is computed, the next one is read
+        for held in _with_an_end(arriving_chunks(lines, chunk) if live else fixed_chunks(lines, chunk)):
+            if held:
+                begun.append(self._begin([self._read(None, line, to, "skip") for line in held], config, start))
+            while len(begun) > (1 if held else 0):
+                translations = begun.popleft()()
+                yield from translations
+                done += len(translations)
+                if report is not None:
+                    report("translating", done, None)
 
     @overload
     def score(self, sources: str, targets: str, *, to: str | None = None, report: Report | None = None) -> float: ...
@@ -272,7 +284,7 @@ class Translator:
     def target_row(self, text: str) -> list[int]:
         """A given translation as ids, cut to what the model takes. Unknown words are refused."""
         _refuse_unknown(self.tokenizers.target, text, where="the reference")
-        return cut_row(self.tokenizers.encode_target(text), self.model)
+        return cut_row(self.tokenizers.encode_target(text), self.runtime.position_limit)
 
     def settings(
         self, decode: DecodeConfig | None = None, *, beam_size: int | None = None, top_beams: int | None = None
@@ -304,28 +316,23 @@ class Translator:
     def _row(self, number: int | None, text: str, to: str | None) -> tuple[list[int], bool]:
         """A source row, and whether it had to be cut. There is no warning without a number: a stream has no end."""
         row = self.tokenizers.encode_source(text, to)
-        cut = cut_row(row, self.model)
+        cut = cut_row(row, self.runtime.position_limit)
         if len(cut) < len(row) and number is not None:
             warnings.warn(f"line {number} has {len(row)} tokens; only the first {len(cut)} are used", stacklevel=4)
         return cut, len(cut) < len(row)
 
-    def _translate(
-        self, sentences: list[_Sentence], config: DecodeConfig, start: list[int], report: Report | None
-    ) -> list[Translation]:
-        from vitrail.decode import search_all
-
+    def _begin(
+        self, sentences: list[_Sentence], config: DecodeConfig, start: list[int], report: Report | None = None
+    ) -> Callable[[], list[Translation]]:
+        """Start translating; what is returned waits for the translations."""
         rows = [sentence.row for sentence in sentences if sentence.row]
-        found = search_all(
-            self.model,
-            rows,
-            config,
-            forbidden=self.tokenizers.forbidden,
-            prefixes=[start] * len(rows) if start else None,
-            max_positions=self.model.max_positions,
-            report=report,
-        )
-        waiting = iter(found)
-        return [self._write(sentence, next(waiting) if sentence.row else []) for sentence in sentences]
+        results = self.runtime.begin(Job(rows, config, self.tokenizers.forbidden, tuple(start)), report)
+
+        def finish() -> list[Translation]:
+            waiting = iter(results())
+            return [self._write(sentence, next(waiting) if sentence.row else []) for sentence in sentences]
+
+        return finish
 
     def _write(self, sentence: _Sentence, hypotheses: list[Hypothesis]) -> Translation:
         found = tuple(
@@ -360,12 +367,26 @@ class _Sentence:
     unchanged: bool = False
 
 
-def load(model: str | Path) -> Translator:
-    """Load the translator in a model folder; the name "builtin" loads the built-in model."""
+def _with_an_end(chunks: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Chunks, and an empty one at the end or before an error: time to finish what was begun."""
+    try:
+        yield from chunks
+    except Exception:
+        yield []
+        raise
+    yield []
+
+
+def load(model: str | Path, *, threads: int | None = None) -> Translator:
+    """Load the translator in a model folder; the name "builtin" loads the built-in model.
+
+    `threads` is the number of cores to use; by default all of them.
+    """
     folder = ModelFolder.open(model_path(model))
+    folder.refuse_without_weights()
     named = {target for _, target in folder.config.data.directions()}
     return Translator(
-        folder.model(),
+        Runtime.of_folder(folder, threads=threads),
         folder.tokenizers,
         folder.config.decode,
         target_language=named.pop() if len(named) == 1 else None,
@@ -373,9 +394,9 @@ def load(model: str | Path) -> Translator:
     )
 
 
-def cut_row(row: list[int], model: Transformer) -> list[int]:
+def cut_row(row: list[int], position_limit: int | None) -> list[int]:
     """A row cut to the length a model takes, with its `<eos>`."""
-    limit = min(MAX_SOURCE, model.max_positions or MAX_SOURCE)
+    limit = min(MAX_SOURCE, position_limit or MAX_SOURCE)
     return row if len(row) <= limit else [*row[: limit - 1], row[-1]]
 
 

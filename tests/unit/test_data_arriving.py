@@ -18,8 +18,8 @@ def test_every_line_comes_once_and_in_order(lines, size):
     fixed, arriving = list(fixed_chunks(lines, size)), list(arriving_chunks(lines, size))
     for chunks in (fixed, arriving):
         assert [line for chunk in chunks for line in chunk] == lines
-        assert all(0 < len(chunk) <= size for chunk in chunks)
-    assert all(len(chunk) == size for chunk in fixed[:-1])
+        assert all(len(chunk) <= size for chunk in chunks)
+    assert all(len(chunk) == size for chunk in fixed[:-1]) and all(fixed)
 
 
 def test_a_line_is_given_before_the_next_one_is_there():
@@ -31,9 +31,10 @@ def test_a_line_is_given_before_the_next_one_is_there():
         yield "second"
 
     chunks = arriving_chunks(slow(), 10)
-    assert next(chunks) == ["first"]
+    assert next(chunk for chunk in chunks if chunk) == ["first"]
+    assert next(chunks) == [], "the caller is told that the next line has to be waited for"
     next_line.set()
-    assert list(chunks) == [["second"]]
+    assert [chunk for chunk in chunks if chunk] == [["second"]]
 
 
 @pytest.mark.parametrize("chunks", [fixed_chunks, arriving_chunks])
@@ -50,14 +51,15 @@ def test_an_endless_input_is_read_only_so_far_ahead_and_left_when_nobody_takes_m
     assert next(numbers) <= len(taken) + 8 + 1  # what was taken, what waits, and the line in the reader's hand
 
 
-def test_an_error_of_the_reader_follows_the_lines_before_it():
+@pytest.mark.parametrize("chunks", [fixed_chunks, arriving_chunks])
+def test_an_error_of_the_reader_follows_the_lines_before_it(chunks):
     def broken():
         yield from "ab"
         raise ValueError("line 3")
 
     taken = []
     with pytest.raises(ValueError, match="line 3"):
-        for chunk in arriving_chunks(broken(), 5):
+        for chunk in chunks(broken(), 5):
             taken += chunk
     assert taken == ["a", "b"]
 

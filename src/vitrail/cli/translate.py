@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from vitrail.cli.formats import Format
-from vitrail.cli.model import Model
+from vitrail.cli.model import Model, Threads
 from vitrail.cli.search import search_settings, without_effect
 from vitrail.cli.warned import Warned
 
@@ -60,6 +60,9 @@ def translate(
         float | None, typer.Option(help="For --sample: draw from the fewest tokens with this total probability.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For --sample: seed of the random draws.")] = None,
+    engine: Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")] = None,
+    precision: Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")] = None,
+    threads: Threads = None,
     style: Annotated[Format, typer.Option("--format", help="text, or json: one object per line.")] = Format.TEXT,
 ) -> None:
     """Translate a sentence, a file or standard input.
@@ -83,7 +86,7 @@ def translate(
     files = Files(input_file, field, output_file, style is Format.JSON, resume)
     if text is None:
         files.check()
-    translator = load(model)
+    translator = load(model, threads=threads)
     given = {
         "beam_size": beam_size,
         "top_beams": top_beams,
@@ -95,6 +98,8 @@ def translate(
         "top_k": top_k,
         "top_p": top_p,
         "seed": seed,
+        "engine": engine,
+        "precision": precision,
     }
     decode = search_settings(translator.config, given)
     if text is None:

@@ -6,7 +6,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Generic, TypeVar
 
 LineT = TypeVar("LineT")
@@ -16,14 +15,24 @@ _BLOCK = 1 << 16  # bytes: what a pipe holds
 
 
 def fixed_chunks(lines: Iterable[LineT], size: int) -> Iterator[list[LineT]]:
-    """Chunks of `size` lines; the last may be shorter."""
-    lines = iter(lines)
-    while chunk := list(islice(lines, size)):
+    """Chunks of `size` lines; the last may be shorter. An error comes after the lines before it."""
+    chunk: list[LineT] = []
+    try:
+        for line in lines:
+            chunk.append(line)
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except Exception:
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
         yield chunk
 
 
 def arriving_chunks(lines: Iterable[LineT], size: int) -> Iterator[list[LineT]]:
-    """Chunks of the lines that have arrived: at least one, at most `size`.
+    """Chunks of the lines that have arrived: at most `size`. An empty one says that the next has to be waited for.
 
     A thread waits for the lines, so it must be safe to leave it waiting when the program ends: `sys.stdin` is not,
     `arriving_lines` is.
@@ -32,7 +41,11 @@ def arriving_chunks(lines: Iterable[LineT], size: int) -> Iterator[list[LineT]]:
     threading.Thread(target=waiting.fill, args=(lines,), daemon=True).start()
     limit = min(_FIRST, size)
     try:
-        while chunk := waiting.take(limit):
+        while True:
+            if not waiting.has_any():
+                yield []
+            if not (chunk := waiting.take(limit)):
+                return
             yield chunk
             limit = min(2 * limit, size)
     finally:
@@ -82,6 +95,11 @@ class _Waiting(Generic[LineT]):
             with self.changed:
                 self.is_over = True
                 self.changed.notify_all()
+
+    def has_any(self) -> bool:
+        """Whether a line is there."""
+        with self.changed:
+            return bool(self.lines)
 
     def take(self, limit: int) -> list[LineT]:
         """Wait for a line, and take it with those behind it; empty at the end. An error comes after the last line."""

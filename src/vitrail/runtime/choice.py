@@ -1,0 +1,96 @@
+"""The engines of one model. Each job goes to the fastest engine that can do it by the rule."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from vitrail.decode.hypothesis import Hypothesis
+from vitrail.errors import DecodeError
+from vitrail.folder import ModelFolder
+from vitrail.runtime.ct2 import CTranslate2
+from vitrail.runtime.engine import Engine, Job, Report, Results
+from vitrail.runtime.tuning import cores
+
+if TYPE_CHECKING:
+    from vitrail.model import Transformer
+
+
+class Runtime:
+    """A model as a folder, as a torch model in memory, or both. Engines are loaded when they are needed."""
+
+    def __init__(
+        self, *, folder: ModelFolder | None = None, model: Transformer | None = None, threads: int | None = None
+    ) -> None:
+        assert folder is not None or model is not None
+        self._folder = folder
+        self._given = model
+        self._threads = threads or cores()
+
+    @classmethod
+    def of_folder(cls, folder: ModelFolder, *, threads: int | None = None) -> Runtime:
+        """The model in a folder, which any engine may compute."""
+        return cls(folder=folder, threads=threads)
+
+    @classmethod
+    def of_model(cls, model: Transformer) -> Runtime:
+        """A model in memory: torch computes it as it is."""
+        return cls(model=model)
+
+    @cached_property
+    def model(self) -> Transformer:
+        """The model in torch; loaded when it is first needed."""
+        if self._given is not None:
+            return self._given
+        assert self._folder is not None
+        return self._folder.model()
+
+    @property
+    def position_limit(self) -> int | None:
+        """How many positions the model has; None if there is no limit."""
+        if self._given is not None:
+            return self._given.config.position_limit
+        assert self._folder is not None
+        return self._folder.config.model.position_limit
+
+    def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
+        """The hypotheses of every row, best first."""
+        return self.begin(job, report)()
+
+    def begin(self, job: Job, report: Report | None = None) -> Results:
+        """Start a job; what is returned waits for its hypotheses."""
+        if not job.rows:
+            return list
+        return self.engine_for(job).begin(job, report)
+
+    def engine_for(self, job: Job) -> Engine:
+        """The engine that does a job. If the settings name one that cannot, or none can, this is an error."""
+        reasons = []
+        if job.config.engine != "torch":
+            reason = "the model is not in a folder" if self.ctranslate2 is None else self.ctranslate2.why_not(job)
+            if self.ctranslate2 is not None and reason is None:
+                return self.ctranslate2
+            reasons.append(f"ctranslate2: {reason}")
+        if job.config.engine != "ctranslate2":
+            reason = self._torch.why_not(job)
+            if reason is None:
+                return self._torch
+            reasons.append(f"torch: {reason}")
+        raise DecodeError(
+            "no engine can do this search in the way that the settings ask for",
+            where="the search settings (engine, precision)",
+            fix=f"leave them out ({'; '.join(reasons)})",
+        )
+
+    @cached_property
+    def ctranslate2(self) -> CTranslate2 | None:
+        """The engine of the model's folder; None for a model in memory."""
+        if self._folder is None or self._given is not None:
+            return None
+        return CTranslate2(self._folder, self._threads, lambda: self._torch)
+
+    @cached_property
+    def _torch(self) -> Engine:
+        from vitrail.runtime.by_torch import Torch
+
+        return Torch(self.model)
