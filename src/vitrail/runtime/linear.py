@@ -1,0 +1,56 @@
+"""A linear layer for inference: its weights laid out once for the library that multiplies.
+
+torch multiplies float32 with Intel's MKL, which uses half of what other vendors' processors can do. oneDNN, which comes
+with torch, uses all of it. It wants weights in a layout of its own, and it prepares a kernel for every number of rows
+it has not seen before, which takes longer than the product itself. So rows are rounded up to a few sizes (`padded`).
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+_SMALL = 1 << 19  # multiply-adds of a product: for fewer, calling oneDNN costs more than it saves
+
+
+class Linear:
+    """x · Wᵀ + b. Several layers that read the same input make one, their outputs side by side."""
+
+    def __init__(self, weight_OI: Tensor, bias_O: Tensor | None) -> None:
+        self.weight_OI, self.bias_O = weight_OI.detach(), None if bias_O is None else bias_O.detach()
+        self.packed = _pack(self.weight_OI)
+
+    @classmethod
+    def of(cls, *layers: nn.Linear) -> Linear:
+        """The layers as one."""
+        if len(layers) == 1:
+            return cls(layers[0].weight, layers[0].bias)
+        biases = [layer.bias for layer in layers if layer.bias is not None]
+        assert len(biases) in (0, len(layers)), "all layers have a bias, or none"
+        return cls(torch.cat([layer.weight for layer in layers]), torch.cat(biases) if biases else None)
+
+    def __call__(self, x_NI: Tensor) -> Tensor:
+        """One row for each row of `x`."""
+        if self.packed is None or len(x_NI) == 1 or len(x_NI) * self.weight_OI.numel() < _SMALL:
+            return F.linear(x_NI, self.weight_OI, self.bias_O)
+        y_NO: Tensor = torch.ops.mkldnn._linear_pointwise(x_NI, self.packed, self.bias_O, "none", [], "")
+        return y_NO
+
+
+def padded(rows: int) -> int:
+    """As many rows or up to an eighth more: one of eight sizes between a power of two and the next."""
+    step = max(1, (1 << rows.bit_length()) // 16)
+    return -(-rows // step) * step
+
+
+def _pack(weight_OI: Tensor) -> Tensor | None:
+    """The weights in oneDNN's layout, if it can multiply them. The calls are those of torch's own compiler."""
+    operators = torch.ops.mkldnn
+    if weight_OI.dtype != torch.float32 or weight_OI.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return None
+    if not hasattr(operators, "_reorder_linear_weight") or not hasattr(operators, "_linear_pointwise"):
+        return None
+    typical_rows = 128  # the layout does not depend on it
+    packed: Tensor = operators._reorder_linear_weight(weight_OI.contiguous(), typical_rows)
+    return packed
