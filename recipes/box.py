@@ -23,7 +23,7 @@ from vitrail.errors import DataError, FolderError, VitrailError
 from vitrail.evaluate import measure
 from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.storage import checksum, new_folder, write_text
-from vitrail.translator import Translator, load
+from vitrail.translator import Translator, change_settings, load
 from vitrail.weights import Precision, pack
 
 MOST = 10_000_000  # bytes
@@ -135,10 +135,11 @@ def refuse_large(folder: Path, out: Path) -> int:
 
 def measure_packing(whole: Translator, packed: Translator, prepared: Prepared) -> list[dict[str, Any]]:
     """Scores on the validation sets, with the run's weights and with the packed ones."""
+    decode = change_settings(whole.config, {"engine": "torch"})  # the other engine would leave its files in the box
     found = []
     for data in prepared.validation:
         before, after = (
-            [done.text for done in translator.translate(data.sources, to=data.to, on_unknown="skip")]
+            [done.text for done in translator.translate(data.sources, to=data.to, decode=decode, on_unknown="skip")]
             for translator in (whole, packed)
         )
         reports = [measure(texts, data.references, resamples=0) for texts in (before, after)]

@@ -34,6 +34,14 @@ def _letters() -> str:
 _SUFFIX = re.compile(rf"_([{_letters()}1-9]+)$")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests leave the user's cache alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 class SuffixWatch:
     """Compares the suffixes of local variables (`q_BHTK`) with their real shapes whenever a function of ours returns.
 

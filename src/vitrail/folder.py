@@ -73,14 +73,18 @@ class ModelFolder:
         """Whether the folder has weights yet."""
         return (self.path / WEIGHTS).exists()
 
-    def model(self) -> Transformer:
-        """The Transformer with the folder's weights, ready to translate."""
+    def refuse_without_weights(self) -> None:
+        """Raise an error if the folder has no weights yet."""
         if not self.has_weights:
             raise FolderError(
                 "this folder has no weights yet",
                 where=str(self.path / WEIGHTS),
                 fix="training writes them with its first checkpoint: let it continue",
             )
+
+    def model(self) -> Transformer:
+        """The Transformer with the folder's weights, ready to translate."""
+        self.refuse_without_weights()
         # A stranger's settings may ask for any size, so compare with the file before allocating anything.
         refuse_other_shapes(self.shapes(), self.path / WEIGHTS)
         model = self.new_model()

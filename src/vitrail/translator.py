@@ -15,6 +15,7 @@ from vitrail.box import model_path
 from vitrail.config import DecodeConfig, setting_error
 from vitrail.errors import DataError, DecodeError, TextError, did_you_mean
 from vitrail.folder import ModelFolder
+from vitrail.runtime import Job, Runtime
 from vitrail.text import Tokenizer, Tokenizers
 
 if TYPE_CHECKING:
@@ -83,18 +84,23 @@ class Translator:
 
     def __init__(
         self,
-        model: Transformer,
+        model: Transformer | Runtime,
         tokenizers: Tokenizers,
         config: DecodeConfig,
         *,
         target_language: str | None = None,
         folder: ModelFolder | None = None,
     ) -> None:
-        self.model = model
+        self.runtime = model if isinstance(model, Runtime) else Runtime.of_model(model)
         self.tokenizers = tokenizers
         self.config = config
         self.target_language = target_language  # set if there is just one and it has a name
         self.folder = folder  # where the model was loaded from, if anywhere
+
+    @property
+    def model(self) -> Transformer:
+        """The model in torch; loaded when it is first needed."""
+        return self.runtime.model
 
     @property
     def name(self) -> str:
@@ -240,7 +246,7 @@ class Translator:
     def target_row(self, text: str) -> list[int]:
         """A given translation as ids, cut to what the model takes. Unknown words are refused."""
         _refuse_unknown(self.tokenizers.target, text, where="the reference")
-        return cut_row(self.tokenizers.encode_target(text), self.model)
+        return cut_row(self.tokenizers.encode_target(text), self.runtime.position_limit)
 
     def settings(
         self, decode: DecodeConfig | None = None, *, beam_size: int | None = None, top_beams: int | None = None
@@ -270,7 +276,7 @@ class Translator:
     def _row(self, number: int, text: str, to: str | None) -> tuple[list[int], bool]:
         """A source row, and whether it had to be cut."""
         row = self.tokenizers.encode_source(text, to)
-        cut = cut_row(row, self.model)
+        cut = cut_row(row, self.runtime.position_limit)
         if len(cut) < len(row):
             warnings.warn(f"line {number} has {len(row)} tokens; only the first {len(cut)} are used", stacklevel=4)
         return cut, len(cut) < len(row)
@@ -278,19 +284,9 @@ class Translator:
     def _translate(
         self, sentences: list[_Sentence], config: DecodeConfig, start: list[int], report: Report | None
     ) -> list[Translation]:
-        from vitrail.decode import search_all
-
         rows = [sentence.row for sentence in sentences if sentence.row]
-        found = search_all(
-            self.model,
-            rows,
-            config,
-            forbidden=self.tokenizers.forbidden,
-            prefixes=[start] * len(rows) if start else None,
-            max_positions=self.model.max_positions,
-            report=report,
-        )
-        waiting = iter(found)
+        job = Job(rows, config, forbidden=self.tokenizers.forbidden, prefix=tuple(start))
+        waiting = iter(self.runtime.search(job, report))
         return [self._write(sentence, next(waiting) if sentence.row else []) for sentence in sentences]
 
     def _write(self, sentence: _Sentence, hypotheses: list[Hypothesis]) -> Translation:
@@ -318,12 +314,16 @@ class _Sentence:
     was_cut: bool = False
 
 
-def load(model: str | Path) -> Translator:
-    """Load the translator in a model folder; the name "builtin" loads the built-in model."""
+def load(model: str | Path, *, threads: int | None = None) -> Translator:
+    """Load the translator in a model folder; the name "builtin" loads the built-in model.
+
+    `threads` is the number of cores to use; by default all of them.
+    """
     folder = ModelFolder.open(model_path(model))
+    folder.refuse_without_weights()
     named = {target for _, target in folder.config.data.directions()}
     return Translator(
-        folder.model(),
+        Runtime.of_folder(folder, threads=threads),
         folder.tokenizers,
         folder.config.decode,
         target_language=named.pop() if len(named) == 1 else None,
@@ -331,9 +331,9 @@ def load(model: str | Path) -> Translator:
     )
 
 
-def cut_row(row: list[int], model: Transformer) -> list[int]:
+def cut_row(row: list[int], position_limit: int | None) -> list[int]:
     """A row cut to the length a model takes, with its `<eos>`."""
-    limit = min(MAX_SOURCE, model.max_positions or MAX_SOURCE)
+    limit = min(MAX_SOURCE, position_limit or MAX_SOURCE)
     return row if len(row) <= limit else [*row[: limit - 1], row[-1]]
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from vitrail.errors import FolderError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
 
 Precision = Literal["float32", "float16", "int8"]
@@ -89,6 +91,26 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     """A file's weights in float32, whatever precision they are stored in."""
     stored_shapes(path)  # checks the types
     return unpack(read_tensors(path), where=str(path))
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[np.float32]]:
+    """The same as arrays of numpy, without importing torch."""
+    import numpy as np
+    from safetensors import SafetensorError, safe_open
+
+    shapes = stored_shapes(path)  # checks the types, and that what is packed has a scale
+    try:
+        with safe_open(path, framework="numpy") as file:
+            found = {name: file.get_tensor(name) for name in shapes}
+            scales = {name: file.get_tensor(name + SCALE) for name, value in found.items() if value.dtype == np.int8}
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise _unreadable(path, error) from error
+    return {
+        name: value.astype(np.float32) * scales[name].astype(np.float32)[:, None]
+        if name in scales
+        else value.astype(np.float32, copy=False)
+        for name, value in found.items()
+    }
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

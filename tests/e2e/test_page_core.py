@@ -40,6 +40,7 @@ def each_view(page):
     [
         {"norm": "post", "positions": "rope", "kv_heads": 1, "activation": "gelu", "tie_embeddings": "none"},
         {"norm": "pre", "positions": "relative", "bias": False, "encoder_layers": 1, "decoder_layers": 3},
+        {"positions": "alibi", "heads": 6, "kv_heads": 3, "d_k": 8},
         {"positions": "learned", "output_bias": True, "embedding_scale": False, "tie_embeddings": "target"},
         {"positions": "sinusoidal-concat", "heads": 2, "kv_heads": 2, "d_k": 10, "activation": "silu"},
         {"decode": DecodeConfig(sample=True, top_beams=2, max_extra=2), "reference": "le chat", "encoder_layers": 3},

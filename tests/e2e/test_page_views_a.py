@@ -34,6 +34,12 @@ def rotary():
     return make_trace(positions="rope", kv_heads=2, norm="pre", heads_off={"encoder.0.self_attention": [1]})
 
 
+@pytest.fixture(scope="module")
+def biased():
+    """Three heads, which is no power of two: their slopes are 1/16, 1/256 and 1/4."""
+    return make_trace(positions="alibi", heads=3, d_k=8)
+
+
 def test_positions(open_page, street, leave_pictures):
     page = open_page(street, "view=positions&token=8")
     position, total = street["source.position"], street["source.sum"]
@@ -63,7 +69,7 @@ def test_the_layout_of_positions_can_be_switched(open_page, street):
     assert "position, in this layout" in page.locator(".figure .picture").text_content()
 
 
-def test_positions_of_models_that_add_none(open_page, rotary, relative, screenshots):
+def test_positions_of_models_that_add_none(open_page, rotary, relative, biased, screenshots):
     page = open_page(rotary, "view=positions&token=8")
     assert "adds nothing to the embeddings" in page.locator(".prose").inner_text()
     half = rotary.document["model"]["config"]["d_k"] // 2
@@ -75,6 +81,16 @@ def test_positions_of_models_that_add_none(open_page, rotary, relative, screensh
     page = open_page(relative, "view=positions&token=8")
     assert point_at(page, "distances", IT, 0, (tokens, tokens))[1] == "distance −8, counted as −3"
     page.screenshot(path=screenshots / "05-positions-relative.png", full_page=True)
+    page = open_page(biased, "view=positions&token=8&head=2")
+    assert "from 0.25 to 0.00391" in page.locator(".prose").inner_text()
+    assert number(point_at(page, "slopes", 0, 5, (3, max(16, tokens)))[1]) == -5 / 16
+    recorded = biased["encoder.0.self_attention.distance_bias"]
+    for key in (0, IT, tokens - 1):
+        assert number(point_at(page, "biases", IT, key, (tokens, tokens))[1]) == recorded[2, IT, key]
+    page.screenshot(path=screenshots / "05-positions-alibi.png", full_page=True)
+    page = open_page(biased, "view=positions&stack=decoder&token=2")
+    inputs = len(biased.document["target"]["input_tokens"])
+    assert point_at(page, "biases", 2, 3, (inputs, inputs))[1].startswith("hidden"), "the decoder must not see it"
 
 
 def test_attention_lines(open_page, street, leave_pictures):
@@ -168,6 +184,22 @@ def test_softmax(open_page, street, leave_pictures):
         shown = numbers_in(lines[0])[-1] if row == 2 else number(lines[1])
         assert shown == pytest.approx(value, rel=1e-5)
     leave_pictures(street, "view=softmax", "10-softmax")
+
+
+def test_softmax_of_scores_with_a_bias(open_page, biased, leave_pictures):
+    page = open_page(biased, "view=softmax&head=2&token=8")
+    score, scaled = (biased[f"encoder.0.self_attention.{name}"][2, IT, 6] for name in ("scores", "scaled"))
+    lines = point_at(page, "softmax-table", 1, 6, (3, len(biased.document["source"]["tokens"])))
+    assert lines[0].endswith(" − 0.5000"), "two places away, with a slope of 1/4"
+    assert numbers_in(lines[0])[-3:] == pytest.approx([score, np.sqrt(8), 0.5], abs=1e-4)
+    assert number(lines[1]) == pytest.approx(scaled, rel=1e-6)
+    page = open_page(biased, "view=softmax&head=2&stack=decoder", "phone")
+    assert {"÷ √8", "+ bias"} <= set(page.locator(".figure .picture text.bold").all_text_contents())
+    turn_to(page, "view=matrices")
+    assert "Q Kᵀ / √8 + bias" in page.locator(".figure .picture").text_content()
+    turn_to(page, "view=matrices&stack=decoder&sublayer=cross_attention")
+    assert "bias" not in page.locator(".figure .picture").text_content(), "positions count in self-attention only"
+    leave_pictures(biased, "view=softmax&head=2", "10-softmax-alibi")
 
 
 def test_softmax_hides_the_future(open_page, street):
@@ -289,6 +321,7 @@ def test_a_head_is_switched_off_and_the_sentence_translated_again(browser, scree
         ("learned", {"kv_heads": 1, "norm": "post"}),
         ("relative", {"kv_heads": 2, "norm": "pre", "max_distance": 2}),
         ("rope", {"norm": "post", "bias": False}),
+        ("alibi", {"heads": 6, "kv_heads": 2, "d_k": 8}),
     ],
 )
 def test_every_option_has_every_picture(open_page, positions, settings):

@@ -197,6 +197,7 @@ def test_search(open_page, street, leave_pictures):
 OPTIONS = {
     "rope, grouped heads": {"positions": "rope", "kv_heads": 2, "norm": "post"},
     "relative, pre-norm, one kv head": {"positions": "relative", "kv_heads": 1, "norm": "pre"},
+    "alibi, a number of heads that is no power of two": {"positions": "alibi", "heads": 3, "d_k": 8},
     "learned, untied, depths apart": {"positions": "learned", "tie_embeddings": "none", "decoder_layers": 3},
     "sampled": {"decode": DecodeConfig(sample=True, top_beams=3, max_extra=2)},
     "greedy": {"decode": DecodeConfig(beam_size=1, max_extra=2)},

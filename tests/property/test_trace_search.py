@@ -11,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vitrail.config import DecodeConfig
+from vitrail.config import POSITIONS, DecodeConfig
 from vitrail.decode import Hypothesis, search
 from vitrail.decode.sampling import distribution
 from vitrail.model import Transformer, without_heads
@@ -167,7 +167,7 @@ def test_every_draw_is_there_with_what_it_was_drawn_from(model, row, config, pre
             assert [c["chance"] for c in mine] == sorted((c["chance"] for c in mine), reverse=True)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "relative", "rope"])
+@pytest.mark.parametrize("positions", POSITIONS)
 def test_a_search_without_a_head_is_that_of_a_model_without_its_columns(small_model: Build, positions: str) -> None:
     model = small_model(positions=positions, kv_heads=2)
     config = DecodeConfig(beam_size=3, top_beams=3, max_extra=3)

@@ -77,6 +77,15 @@ def distance_vectors(table: Floats, queries: int, keys: int) -> Floats:
     return table[np.array(rows)]
 
 
+def alibi_bias(heads: int, queries: int, keys: int) -> Floats:
+    """Press's bias for every head, query and key: [H, T, S]."""
+    power = max(2**n for n in range(20) if 2**n <= heads)
+    slopes = [(2 ** (-8 / power)) ** (n + 1) for n in range(power)]
+    doubled = [(2 ** (-4 / power)) ** (n + 1) for n in range(2 * power)]
+    slopes += doubled[::2][: heads - power]
+    return np.array([[[-slope * abs(t - s) for s in range(keys)] for t in range(queries)] for slope in slopes])
+
+
 @dataclass
 class Recomputation:
     """Every step of a trace, each from the recorded steps before it."""
@@ -184,6 +193,9 @@ class Recomputation:
             content = self.array(f"{here}.scores_content") + self.array(f"{here}.scores_position")
         yield f"{here}.scores", content
         scaled = self.array(f"{here}.scores") / np.sqrt(d_k)
+        if own and self.config["positions"] == "alibi":
+            yield f"{here}.distance_bias", alibi_bias(*scaled.shape)
+            scaled += self.array(f"{here}.distance_bias")
         if here == f"decoder.{here.split('.')[1]}.self_attention":
             t, s = np.indices(scaled.shape[1:])
             scaled = np.where(s > t, -np.inf, scaled)

@@ -1,4 +1,4 @@
-"""The six kinds of positions against plain implementations of their papers."""
+"""Every kind of position against plain implementations of their papers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from vitrail.model.alibi import AlibiDotProduct, slopes
 from vitrail.model.attention import KeysValues
 from vitrail.model.relative import RelativeDotProduct
 from vitrail.model.rotary import RotaryDotProduct
@@ -126,3 +128,84 @@ def test_the_parts_of_a_relative_score_are_told_apart() -> None:
     torch.testing.assert_close(heard["scores"], heard["scores_content"] + heard["scores_position"])
     torch.testing.assert_close(heard["scaled"], heard["scores"] / 6**0.5)
     torch.testing.assert_close(heard["z"], heard["z_content"] + heard["z_position"])
+
+
+def authors_slopes(heads: int) -> list[float]:
+    """As the paper's authors compute them in their code."""
+
+    def of_a_power(n: int) -> list[float]:
+        start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+        return [start * start**i for i in range(n)]
+
+    if math.log2(heads).is_integer():
+        return of_a_power(heads)
+    closest = 2 ** math.floor(math.log2(heads))
+    return of_a_power(closest) + authors_slopes(2 * closest)[0::2][: heads - closest]
+
+
+@pytest.mark.parametrize("heads", range(1, 40))
+def test_alibis_slopes_are_those_of_its_authors(heads: int) -> None:
+    assert slopes(heads) == pytest.approx(authors_slopes(heads), rel=1e-12)
+
+
+def test_alibis_slopes_of_eight_heads_are_the_papers() -> None:
+    assert slopes(8) == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    queries=st.integers(1, 6),
+    earlier=st.integers(0, 6),
+    shared=st.sampled_from([(4, 4), (4, 2), (6, 1), (3, 3)]),
+    sees=st.sampled_from(["everything", "words", "the past"]),
+    tapped=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_alibi_is_torchs_attention_with_a_bias(
+    queries: int, earlier: int, shared: tuple[int, int], sees: str, tapped: bool, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    (heads, kv_heads), keys, d_k = shared, queries + earlier, 5
+    q, k, v = (torch.randn(2, *shape, d_k) for shape in ((heads, queries), (kv_heads, keys), (kv_heads, keys)))
+    visible = {
+        "everything": None,
+        "words": (torch.arange(keys) < torch.tensor([[keys], [keys // 2 + 1]]))[:, None, None],
+        "the past": torch.ones(1, 1, queries, keys, dtype=torch.bool).tril(earlier),
+    }[sees]
+
+    added = torch.zeros(2, heads, queries, keys)
+    for h, slope in enumerate(authors_slopes(heads)):
+        for i in range(queries):
+            for j in range(keys):
+                added[:, h, i, j] = -slope * abs(j - (i + earlier))
+    if visible is not None:
+        added = torch.where(visible, added, -math.inf)
+    expected = F.scaled_dot_product_attention(q, k, v, added, enable_gqa=True)
+
+    tap = Tap(lambda _name, _value: None) if tapped else NO_TAP
+    found = AlibiDotProduct(heads)(q, KeysValues(k, v), visible, tap=tap)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_the_parts_of_a_biased_score_are_told_apart() -> None:
+    torch.manual_seed(6)
+    q, k, v = torch.randn(2, 4, 3, 6), torch.randn(2, 2, 3, 6), torch.randn(2, 2, 3, 6)
+    heard: dict[str, Tensor] = {}
+    visible = torch.ones(1, 1, 3, 3, dtype=torch.bool).tril()
+    AlibiDotProduct(4)(q, KeysValues(k, v), visible, tap=Tap(heard.__setitem__))
+    torch.testing.assert_close(heard["scores"], q @ k.repeat_interleave(2, dim=1).mT)
+    assert heard["distance_bias"][0, 1].tolist() == [[0, -1 / 16, -1 / 8], [-1 / 16, 0, -1 / 16], [-1 / 8, -1 / 16, 0]]
+    unhidden = heard["scores"] / 6**0.5 + heard["distance_bias"]
+    torch.testing.assert_close(heard["scaled"], unhidden.masked_fill(~visible, -math.inf))
+
+
+@settings(deadline=None, max_examples=25)
+@given(length=st.integers(1, 8), before=st.integers(0, 9), seed=st.integers(0, 99))
+def test_alibi_knows_only_distances(length: int, before: int, seed: int) -> None:
+    """A sentence further to the right, behind hidden words, gathers the same."""
+    torch.manual_seed(seed)
+    q, k, v = (torch.randn(1, 4, before + length, 5) for _ in "qkv")
+    here = AlibiDotProduct(4)(q[:, :, before:], KeysValues(k[:, :, before:], v[:, :, before:]), None)
+    visible = (torch.arange(before + length) >= before)[None, None, None]
+    there = AlibiDotProduct(4)(q, KeysValues(k, v), visible)
+    torch.testing.assert_close(there[:, :, before:], here, atol=1e-5, rtol=1e-5)

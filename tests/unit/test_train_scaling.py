@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from test_train_settings import checkpoint, desk, events  # noqa: F401  (desk is a fixture)
 
-from vitrail.config import Config, ModelConfig, load_config
+from vitrail.config import POSITIONS, Config, ModelConfig, load_config
 from vitrail.errors import ConfigError, TrainingError
 from vitrail.fast import Masks, Twin
 from vitrail.folder import ModelFolder
@@ -98,14 +98,15 @@ def test_files_that_a_container_only_holds_for_next_time_count_as_free(monkeypat
         {"preset": "small"},
         {"preset": "tiny", "attention_dropout": 0.1},
         {"preset": "tiny", "positions": "relative", "norm": "pre"},
+        {"preset": "tiny", "positions": "alibi"},
     ],
     ids=str,
 )
-@pytest.mark.parametrize("length", [2, 8, 30])
+@pytest.mark.parametrize("length", [2, 8, 30, 202])
 @pytest.mark.parametrize("one_core", [True, False])
 def test_a_token_keeps_no_more_than_the_formula_says(options, length, one_core):
     """What autograd stores for the backward pass, each memory block counted once, against the formula."""
-    config, rows = ModelConfig(**options), 240 // length
+    config, rows = ModelConfig(**options), -(-240 // length)
     model = Transformer(config, 50, 50).train()
     body = Twin(model, Masks(1), one_core=one_core).train()
     weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
@@ -235,7 +236,7 @@ def test_half_precision_learns_as_float32_does(desk, any_precision, precision, o
     assert half[-1]["loss"] == pytest.approx(whole[-1]["loss"], rel=0.1)
 
 
-@pytest.mark.parametrize("positions", ["relative", "rope", "learned"])
+@pytest.mark.parametrize("positions", POSITIONS)
 def test_half_precision_goes_with_every_kind_of_positions(desk, any_precision, positions):  # noqa: F811
     desk.run("run", train__precision="bf16", model__positions=positions)
 

@@ -5,6 +5,8 @@
 
 const EOS = 3;
 const BOS = 2;
+// By the number of heads.
+const ALIBI_SLOPES = {3: [1 / 16, 1 / 256, 1 / 4], 4: [1 / 4, 1 / 16, 1 / 64, 1 / 256]};
 
 /** Random numbers that are the same each time (mulberry32), roughly normal. */
 export function randomNumbers(seed) {
@@ -21,7 +23,7 @@ export function randomNumbers(seed) {
 
 export const OPTIONS = {
   norm: ["post", "pre"],
-  positions: ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope"],
+  positions: ["sinusoidal", "sinusoidal-concat", "sinusoidal-halves", "learned", "relative", "rope", "alibi"],
 };
 
 /** @param {Record<string, any>} changes to the settings below, and {seed, heads_off, beam_size, without_weights} */
@@ -225,7 +227,7 @@ class TinyModel {
       `${side}.embedding`,
       ids.map((id) => table[id].map((value) => value * scale)),
     );
-    if (positions === "relative" || positions === "rope") return hear(`${side}.sum`, x);
+    if (["relative", "rope", "alibi"].includes(positions)) return hear(`${side}.sum`, x);
     const place = hear(
       `${side}.position`,
       ids.map((_, at) => this.position(side, at)),
@@ -343,10 +345,20 @@ class TinyModel {
       scores = content.map((rows, h) => rows.map((values, t) => values.map((value, s) => value + place[h][t][s])));
     }
     scores = hear(`${path}.scores`, scores);
+    let logits = scores.map((rows) => rows.map((values) => values.map((value) => value / d_k ** 0.5)));
+    if (positions === "alibi" && hasPositions) {
+      const bias = hear(
+        `${path}.distance_bias`,
+        ALIBI_SLOPES[heads].map((slope) =>
+          x.map((_row, t) => seen.map((_, s) => (s > t ? slope * (t - s) : slope * (s - t)))),
+        ),
+      );
+      logits = logits.map((rows, h) => rows.map((values, t) => values.map((value, s) => value + bias[h][t][s])));
+    }
     const scaled = hear(
       `${path}.scaled`,
-      scores.map((rows) =>
-        rows.map((values, t) => values.map((value, s) => (hidesFuture && s > t ? -Infinity : value / d_k ** 0.5))),
+      logits.map((rows) =>
+        rows.map((values, t) => values.map((value, s) => (hidesFuture && s > t ? -Infinity : value))),
       ),
     );
     const mixed = hear(

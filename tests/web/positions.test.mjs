@@ -7,6 +7,7 @@ import test from "node:test";
 import {fileURLToPath} from "node:url";
 
 import {dot} from "../../src/vitrail/web/arithmetic.js";
+import {alibiPositions, slopeOf} from "../../src/vitrail/web/positions/alibi.js";
 import {POSITION_KINDS, positionsOf} from "../../src/vitrail/web/positions/kinds.js";
 import {PLAIN} from "../../src/vitrail/web/positions/plain.js";
 import {rotate} from "../../src/vitrail/web/positions/rotary.js";
@@ -35,7 +36,7 @@ test("every kind has a name of its own, is said, drawn and described, and is amo
 
 test("no other file asks for a kind by its name, or for the arrays that only one kind has", () => {
   const names = POSITION_KINDS.map(({name}) => name).join("|");
-  const arrays = "[qk]_rotated|(?:scores|z)_(?:content|position)";
+  const arrays = "[qk]_rotated|(?:scores|z)_(?:content|position)|distance_bias";
   const files = readdirSync(WEB, {recursive: true}).filter((name) => name.endsWith(".js"));
   assert.ok(files.length > 60);
   for (const name of files.filter((file) => !file.startsWith("positions"))) {
@@ -59,6 +60,32 @@ test("a rotation keeps lengths, and scores know only the distance", () => {
   const [q, k] = [vector(8), vector(8)];
   near(Math.hypot(...rotate(q, 5)), Math.hypot(...q));
   near(dot(rotate(q, 3), rotate(k, 1)), dot(rotate(q, 12), rotate(k, 10)), 1e-10);
+});
+
+test("slopes are the paper's, for numbers of heads that are powers of two and for others", () => {
+  const all = (heads) => Array.from({length: heads}, (_, head) => slopeOf(head, heads));
+  const halves = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]; // section 3: eight heads
+  assert.deepEqual(all(8), halves);
+  all(16).forEach((slope, head) => near(slope, Math.SQRT1_2 ** (head + 1)));
+  all(12).forEach((slope, head) => near(slope, head < 8 ? halves[head] : Math.SQRT1_2 ** (2 * head - 15)));
+  assert.deepEqual(all(3), [1 / 16, 1 / 256, 1 / 4]);
+  assert.deepEqual(all(1), [1 / 256]);
+});
+
+test("a bias grows with the distance in both directions, and scores are divided before it is added", () => {
+  const trace = readTrace(makeTrace({positions: "alibi"}));
+  const [scores, scaled] = ["scores", "scaled"].map((name) => trace.array(`encoder.0.self_attention.${name}`));
+  const {bias} = alibiPositions;
+  assert.ok(bias);
+  for (const [query, key, expected] of [
+    [2, 2, -0],
+    [2, 0, -2 / 16],
+    [0, 2, -2 / 16],
+    [4, 1, -3 / 16],
+  ]) {
+    assert.equal(bias.of(trace, 1, query, key), expected);
+    near(scaled.at(1, query, key), scores.at(1, query, key) / Math.sqrt(trace.config.d_k) + expected, 1e-6);
+  }
 });
 
 test("the tables of sinusoids hold the same pairs at position 0, and the last two differ only in frequency", () => {

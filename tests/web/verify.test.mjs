@@ -16,6 +16,7 @@ const KINDS = [
   {tie_embeddings: "none", encoder_layers: 1, decoder_layers: 3},
   {heads_off: {"decoder.0.cross_attention": [0, 3], "encoder.1.self_attention": [2]}},
   {heads_off: {"encoder.0.self_attention": [1]}, positions: "relative"},
+  {positions: "alibi", heads: 3, kv_heads: 1},
   {beam_size: 1},
   {beam_size: 3, seed: 2},
 ];
@@ -57,6 +58,7 @@ test("one altered number in any array is found in that array, whatever the model
     {},
     {norm: "pre", positions: "rope"},
     {positions: "relative"},
+    {positions: "alibi"},
     {positions: "learned", norm: "pre"},
   ]) {
     const document = makeTrace({encoder_layers: 1, decoder_layers: 1, ...kind});

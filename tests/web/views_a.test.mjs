@@ -80,7 +80,7 @@ test("x times the head's part of W, plus b, is the recorded q, k and v, whatever
 
 test("the terms of a weighted sum are z, also by distance and in long sentences", () => {
   const long = Array.from({length: 30}, (_, index) => 6 + (index % 9));
-  for (const positions of ["sinusoidal", "relative", "rope"]) {
+  for (const positions of OPTIONS.positions) {
     for (const source of [undefined, [...long, 3]]) {
       const parts = partsOf({positions, source});
       const weights = parts.array("weights").row(parts.head, parts.token);

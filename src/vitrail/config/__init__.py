@@ -3,8 +3,10 @@
 from vitrail.config.checks import SettingError, setting_error
 from vitrail.config.kinds import (
     ACTIVATIONS,
+    ENGINES,
     NORMS,
     OPTIMIZERS,
+    PRECISIONS,
     TIES,
     VOCABULARIES,
     OptimizerKind,
@@ -27,10 +29,12 @@ from vitrail.config.toml import FORMAT, dump_config, load_config, parse_config, 
 
 __all__ = [
     "ACTIVATIONS",
+    "ENGINES",
     "FORMAT",
     "NORMS",
     "OPTIMIZERS",
     "POSITIONS",
+    "PRECISIONS",
     "PRESETS",
     "SCHEDULES",
     "TIES",

@@ -64,3 +64,5 @@ TIES: dict[str, TieKind] = {
 
 ACTIVATIONS = ("relu", "gelu", "silu")  # model/feed_forward.py
 NORMS = ("post", "pre")  # after the residual sum, or before the sublayer: model/add_norm.py
+ENGINES = ("auto", "ctranslate2", "torch")  # what computes translations: runtime/
+PRECISIONS = ("float32", "int8")  # in which numbers it computes them

@@ -68,5 +68,7 @@ POSITIONS: dict[str, PositionKind] = {
             "relative", keeps_weights=True, taps=("scores_content", "scores_position", "z_content", "z_position")
         ),
         PositionKind("rope", taps=("q_rotated", "k_rotated"), check=_needs_even_d_k),
+        # Training keeps its bias, as many numbers as weights, but only once: the budget has room for that (a test).
+        PositionKind("alibi", taps=("distance_bias",)),
     )
 }

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from vitrail.config.checks import SettingError, one_of
-from vitrail.config.kinds import ACTIVATIONS, NORMS, OPTIMIZERS, TIES, VOCABULARIES
+from vitrail.config.kinds import ACTIVATIONS, ENGINES, NORMS, OPTIMIZERS, PRECISIONS, TIES, VOCABULARIES
 from vitrail.config.positions import POSITIONS
 from vitrail.config.presets import PRESETS
 from vitrail.config.schedules import SCHEDULES
@@ -303,9 +303,16 @@ class DecodeConfig(Section):
     top_k: Count = 0  # draw from the k most likely words; 0: from all
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # draw from the smallest set of words with this total probability
     seed: Seed = 1
+    engine: Annotated[str, one_of(ENGINES)] = "auto"  # auto: the fastest one that can do the search
+    precision: Annotated[str, one_of(PRECISIONS)] = "float32"  # int8: faster, nearly as good, ctranslate2 only
 
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
+        if self.engine == "torch" and self.precision == "int8":
+            raise SettingError(
+                "engine = 'torch' cannot compute with precision = 'int8'",
+                fix="leave the engine out, or set precision = 'float32'",
+            )
         if not self.sample and self.top_beams > self.beam_size:
             raise SettingError(
                 f"top_beams = {self.top_beams} cannot be more than beam_size = {self.beam_size}",

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from vitrail.config import DecodeConfig
+from vitrail.decode.entry import search
 from vitrail.decode.forced import score
+from vitrail.decode.grouping import batches
 from vitrail.decode.hypothesis import Hypothesis
 from vitrail.decode.request import Request
-from vitrail.decode.search import search
 from vitrail.decode.step import CacheT, ForcedModel, StepModel
 
 ResultT = TypeVar("ResultT")
@@ -88,18 +89,3 @@ def in_batches(
         if report is not None:
             report(what, len(results), len(lengths))
     return [results[index] for index in range(len(lengths))]
-
-
-def batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
-    """Group indices into batches of at most `batch_tokens` positions, padding included; a longer one goes alone.
-
-    The longest come first, so that running out of memory happens at once.
-    """
-    made: list[list[int]] = []
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        # The first index of a batch is its longest.
-        if made and (len(made[-1]) + 1) * lengths[made[-1][0]] <= batch_tokens:
-            made[-1].append(index)
-        else:
-            made.append([index])
-    return made

@@ -16,7 +16,7 @@ class Hypothesis:
     """A translation: its ids, the log-probability of each, and its score."""
 
     ids: tuple[int, ...]  # without EOS
-    log_probs: tuple[float, ...]  # one for each generated id, EOS included
+    log_probs: tuple[float, ...]  # one for each generated id, EOS included; none if the engine only gives the score
     score: float
     finished: bool  # False: cut at the length limit, without EOS
 
@@ -31,10 +31,25 @@ class Hypothesis:
             finished=finished,
         )
 
+    @classmethod
+    def with_score(cls, row: Sequence[int], score: float) -> Self:
+        """A hypothesis of which only the score is known."""
+        finished = bool(row) and row[-1] == EOS
+        return cls(tuple(row[:-1] if finished else row), (), score, finished)
+
     @property
     def row(self) -> tuple[int, ...]:
         """All generated ids, with EOS if it is finished."""
         return (*self.ids, EOS) if self.finished else self.ids
+
+
+def length_limit(source: Sequence[int], max_extra: int, max_positions: int | None) -> int:
+    """The most ids to generate for a source row, EOS included.
+
+    One limit per sentence: with one per batch, a long neighbour could change a translation.
+    """
+    limit = len(source) + max_extra
+    return limit if max_positions is None else min(limit, max_positions)
 
 
 def length_penalty(length: int, config: DecodeConfig) -> float:

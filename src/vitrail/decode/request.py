@@ -10,6 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from vitrail.decode.hypothesis import length_limit
 from vitrail.errors import DecodeError
 from vitrail.text.special import EOS, PAD
 
@@ -39,10 +40,7 @@ class Request:
         """Build a request, or raise an error if it cannot be met."""
         assert EOS not in forbidden, "a translation must be able to end"
         assert all(sources), "a source row has at least EOS"
-        # One limit per sentence: with one per batch, a long neighbour could change a translation.
-        limits = [len(row) + max_extra for row in sources]
-        if max_positions is not None:
-            limits = [min(limit, max_positions) for limit in limits]
+        limits = [length_limit(row, max_extra, max_positions) for row in sources]
         if prefixes is not None:
             _check_prefixes(prefixes, limits, vocabulary, frozenset(forbidden))
         return cls(

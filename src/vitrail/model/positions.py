@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from vitrail.config import ModelConfig
 from vitrail.errors import ConfigError
+from vitrail.model.alibi import AlibiDotProduct
 from vitrail.model.attention import DotProduct
 from vitrail.model.relative import RelativeDotProduct
 from vitrail.model.rotary import RotaryDotProduct
@@ -101,6 +102,7 @@ KINDS = {
     "learned": Kind(positions=LearnedPositions),
     "relative": Kind(dot_product=RelativeDotProduct.of),
     "rope": Kind(dot_product=RotaryDotProduct.of),
+    "alibi": Kind(dot_product=AlibiDotProduct.of),
 }
 
 

@@ -121,7 +121,7 @@ def describe_probes(translator: Translator, probes: Sequence[Probe], *, label_sm
     """The first line of the file: the sentences, with the ids and tokens that the model reads."""
     sentences = []
     for probe in probes:
-        source = cut_row(translator.tokenizers.encode_source(probe.source, probe.to), translator.model)
+        source = cut_row(translator.tokenizers.encode_source(probe.source, probe.to), translator.runtime.position_limit)
         tokens = translator.tokenizers.source_tokens(source)
         reference = None
         if probe.reference is not None:

@@ -44,8 +44,10 @@ class Validator:
         log_probability, tokens = 0.0, 0
         first = slice(self._share(self.config.loss_sentences))
         for data in self.sets:
-            rows = [cut_row(tokenizers.encode_source(text, data.to), model) for text in data.sources[first]]
-            wanted = [cut_row(tokenizers.encode_target(text), model) for text in data.references[first]]
+            rows = [
+                cut_row(tokenizers.encode_source(text, data.to), model.max_positions) for text in data.sources[first]
+            ]
+            wanted = [cut_row(tokenizers.encode_target(text), model.max_positions) for text in data.references[first]]
             scored = score_all(model, rows, wanted, GREEDY)
             log_probability += sum(sum(hypothesis.log_probs) for hypothesis in scored)
             tokens += sum(len(row) for row in wanted)

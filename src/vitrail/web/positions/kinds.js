@@ -1,6 +1,7 @@
 // Every kind of position that the page knows: the same list as the model's (a test holds them equal).
 
 import {Problem} from "../problem.js";
+import {alibiPositions} from "./alibi.js";
 import {learnedPositions} from "./learned.js";
 import {relativePositions} from "./relative.js";
 import {rotaryPositions} from "./rotary.js";
@@ -14,6 +15,7 @@ export const POSITION_KINDS = [
   learnedPositions,
   relativePositions,
   rotaryPositions,
+  alibiPositions,
 ];
 
 /**

@@ -13,7 +13,9 @@ import {raised} from "./choices.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
- * @typedef {{name: string, values: ArrayLike<number>, write: (value: number) => string, bold?: boolean}} Step
+ * @typedef {{
+ *   name: string, heading: string[], values: ArrayLike<number>, write: (value: number) => string, bold?: boolean}} Step
+ *   heading: the name in short, in one or two lines, above a narrow column
  */
 
 const DIGITS = 3;
@@ -60,17 +62,18 @@ function draw(context, parts, {scores, scaled, weights}) {
   const said = parts.keyTokens.map(
     (token, key) => `${token}: ${decimal(scores[key])}, ${decimal(scaled[key])}, ${decimal(weights[key], DIGITS)}`,
   );
-  picture.describe(
-    `For each token: score, score divided by the root of ${d_k}, softmax. ${said.slice(0, 40).join("; ")}.`,
-  );
-  const shares = addsUp(weights, 1, DIGITS);
   const {bias} = parts.positions;
-  const divided = `÷ √${d_k}${bias ? ` ${bias.title}` : ""}${parts.isMasked ? ", hidden −∞" : ""}`;
+  const added = bias ? [bias.title] : [];
+  const root = [`the root of ${d_k}`, ...added].join(" ");
+  picture.describe(`For each token: score, score divided by ${root}, softmax. ${said.slice(0, 40).join("; ")}.`);
+  const shares = addsUp(weights, 1, DIGITS);
+  const heading = [`÷ √${d_k}`, ...added];
+  const divided = `${heading.join(" ")}${parts.isMasked ? ", hidden −∞" : ""}`;
   /** @type {Step[]} */
   const steps = [
-    {name: "score", values: scores, write: (value) => decimal(value)},
-    {name: divided, values: scaled, write: (value) => decimal(value)},
-    {name: "softmax", values: shares, write: (value) => decimal(value, DIGITS), bold: true},
+    {name: "score", heading: ["score"], values: scores, write: (value) => decimal(value)},
+    {name: divided, heading, values: scaled, write: (value) => decimal(value)},
+    {name: "softmax", heading: ["softmax"], values: shares, write: (value) => decimal(value, DIGITS), bold: true},
   ];
   const nameWidth = Math.max(...steps.map((step) => picture.ruler.width(step.name, 14, true))) + 14;
   const cellWidth = (context.room - nameWidth - 6) / parts.keyTokens.length;
@@ -197,13 +200,13 @@ function drawDown(context, parts, steps, weights, tell) {
   const rowHeight = 30;
   const isWide = context.room >= 600;
   const nameWidth = Math.min(isWide ? 150 : 86, picture.ruler.widest(parts.keyTokens, 14, true) + 4);
-  const titles = steps.map((step) => step.name.split(",")[0]);
   const cellWidth = isWide ? 110 : Math.floor((context.room - nameWidth - 8) / steps.length);
   const left = nameWidth + 8;
-  const top = 34;
+  const top = 16 + 18 * Math.max(...steps.map((step) => step.heading.length));
   const best = strongest(weights);
-  titles.forEach((title, column) => {
-    label(picture, {x: left + (column + 1) * cellWidth - 8, y: 20, text: title, bold: true, anchor: "end"});
+  steps.forEach(({heading}, column) => {
+    const x = left + (column + 1) * cellWidth - 8;
+    heading.forEach((text, line) => label(picture, {x, y: 20 + 18 * line, text, bold: true, anchor: "end"}));
   });
   const barLeft = left + steps.length * cellWidth + 16;
   const room = context.room - barLeft - 4;
@@ -256,7 +259,7 @@ function drawDown(context, parts, steps, weights, tell) {
     columns: steps.length,
     cellWidth,
     cellHeight: rowHeight,
-    label: `Table of ${titles.join(", ")} for ${parts.keyTokens.length} tokens`,
+    label: `Table of ${steps.map((step) => step.heading.join(" ")).join(", ")} for ${parts.keyTokens.length} tokens`,
     describe: (row, step) => tell(step, shown[row]),
     key: "softmax-table",
   });

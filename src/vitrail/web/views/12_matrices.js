@@ -66,7 +66,9 @@ function draw(context, parts) {
     y += equation(picture, {x: left, y, pieces, room: room - left}).height;
   }
   y += 26;
-  label(picture, {x: 0, y: y - 6, text: `softmax( Q Kᵀ / √${d_k} ) V = Z, step by step`, bold: true, size: 15});
+  const {bias} = parts.positions;
+  const divided = `Q Kᵀ / √${d_k}${bias ? ` ${bias.title}` : ""}`;
+  label(picture, {x: 0, y: y - 6, text: `softmax( ${divided} ) V = Z, step by step`, bold: true, size: 15});
   equation(picture, {x: 0, y, pieces: attentionPieces(context, parts), room});
   picture.describe(
     `X, ${queryTokens.length} by ${d_model}, times W^Q, W^K and W^V gives Q, K and V with ${d_k} columns. ` +

@@ -174,6 +174,9 @@ function drawRow(context, name, y) {
   const unmasked = (/** @type {number} */ key) => scores[key] / root + (bias ? bias.of(trace, head, step, key) : 0);
   const shown = keysToShow(weights, isLong ? 14 : tokens.length, step);
   const some = (/** @type {ArrayLike<number>} */ row) => shown.map((key) => row[key]);
+  const divided = `q·k / √d_k${bias ? ` ${bias.title}` : ""}`;
+  const nameWidth = Math.max(112, picture.ruler.width(divided, 14, true) + 20);
+  const cellWidth = (room - nameWidth) / shown.length;
   const which = isLong ? `, its ${shown.length} largest weights of ${tokens.length}` : "";
   label(picture, {x: 0, y, text: `the row of “${tokens[step]}”${which}`, bold: true});
   numberTable(picture, {
@@ -181,7 +184,7 @@ function drawRow(context, name, y) {
     y: y + 8,
     columns: shown.map((key) => tokens[key]),
     rows: [
-      {name: `q·k / √d_k${bias ? ` ${bias.title}` : ""}`, values: shown.map(unmasked), meaning: "q"},
+      {name: divided, values: shown.map(unmasked), meaning: "q"},
       {name: "masked", values: some(scaled), meaning: "neutral"},
       {
         name: "softmax",
@@ -193,8 +196,8 @@ function drawRow(context, name, y) {
     ],
     name: `Step ${step + 1}, before and after the mask and after the softmax`,
     current: shown.indexOf(step),
-    cellWidth: Math.max(46, Math.min(90, (room - 112) / shown.length)),
-    size: (room - 112) / shown.length < 56 ? 13 : 15,
+    cellWidth: Math.max(46, Math.min(90, cellWidth)),
+    size: cellWidth < 56 ? 13 : 15,
     key: "masked-row",
   });
 }

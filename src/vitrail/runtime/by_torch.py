@@ -1,0 +1,33 @@
+"""The torch engine: serves every model and every search."""
+
+from __future__ import annotations
+
+from vitrail.decode import search_all
+from vitrail.decode.hypothesis import Hypothesis
+from vitrail.model import Transformer
+from vitrail.runtime.engine import Job, Report
+
+
+class Torch:
+    """A model in memory, run by torch."""
+
+    name = "torch"
+
+    def __init__(self, model: Transformer) -> None:
+        self.model = model
+
+    def why_not(self, job: Job) -> str | None:
+        """It can do everything but compute in int8."""
+        return "it computes in float32 only" if job.config.precision != "float32" else None
+
+    def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
+        """Search in batches of similar length."""
+        return search_all(
+            self.model,
+            job.rows,
+            job.config,
+            forbidden=job.forbidden,
+            prefixes=[job.prefix] * len(job.rows) if job.prefix else None,
+            max_positions=self.model.max_positions,
+            report=report,
+        )

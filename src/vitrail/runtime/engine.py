@@ -1,0 +1,34 @@
+"""What a translator asks of an engine: source rows in, hypotheses out, by the search rule of ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from vitrail.config import DecodeConfig
+from vitrail.decode.hypothesis import Hypothesis
+
+Report = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Sentences to translate, as rows of ids, and how."""
+
+    rows: Sequence[Sequence[int]]
+    config: DecodeConfig
+    forbidden: tuple[int, ...] = ()  # ids that no translation may contain
+    prefix: tuple[int, ...] = ()  # ids that every translation begins with
+
+
+class Engine(Protocol):
+    """One way to compute translations."""
+
+    name: str  # a name in config.ENGINES
+
+    def why_not(self, job: Job) -> str | None:
+        """Why this engine cannot do a job; None if it can."""
+
+    def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
+        """The hypotheses of every row, best first."""
