@@ -6,7 +6,7 @@ vitrail/model/__init__.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -22,9 +22,11 @@ from vitrail.model.encoder import EncoderLayer
 from vitrail.model.feed_forward import FeedForward
 from vitrail.model.interventions import GatedHeads
 from vitrail.model.masks import mask_padding
-from vitrail.model.positions import AddedPositions
-from vitrail.runtime.cache import Cache, Sources
+from vitrail.runtime.cache import Cache, keys_values
 from vitrail.runtime.linear import Linear, padded
+
+
+_PIECE = 128  # hypotheses whose predictions are computed at a time
 
 
 def arranged(model: Transformer) -> StepModel[Any]:
@@ -48,7 +50,6 @@ class Arranged:
         across = [layer.cross_attention for layer in model.decoder.each_layer()]
         self._memory = Linear.of(*(part for attention in across for part in (attention.key, attention.value)))
         self._shape = (len(across), 2, -1, model.config.d_k)  # of what `_memory` makes of a position
-        self._table_VD = model.embeddings.target_table_VD().detach()
         self._output = Linear(model.embeddings.output_table_VD(), model.output_bias)
 
     @torch.no_grad()
@@ -61,7 +62,7 @@ class Arranged:
             x_MD = layer(x_MD, source_BS.shape, visible_B11S)
         memory_MD = self._model.encoder.final_norm(x_MD)
         kv_BSL2GK = self._memory(memory_MD)[: source_BS.numel()].view(*source_BS.shape, *self._shape)
-        return Cache(Sources(kv_BSL2GK, visible_B11S), len(self._decoder))
+        return Cache(kv_BSL2GK, visible_B11S)
 
     @torch.no_grad()
     def step(self, ids_BW: Tensor, cache: Cache) -> Tensor:
@@ -69,26 +70,31 @@ class Arranged:
         logits_NV = self._output(self._step(ids_BW, cache))[: ids_BW.numel()]
         return logits_NV.view(*ids_BW.shape, -1).float().log_softmax(-1)
 
+    @torch.no_grad()
+    def pieces(self, ids_BW: Tensor, cache: Cache) -> Iterator[Tensor]:
+        """As `step`, a few sentences at a time: their log-probabilities are still near when the search reads them."""
+        sentences, hypotheses = ids_BW.shape
+        hidden_MD = self._step(ids_BW, cache)
+        at_a_time = max(1, _PIECE // hypotheses)
+        for first in range(0, sentences, at_a_time):
+            last = min(first + at_a_time, sentences)
+            rows = slice(first * hypotheses, padded((last - first) * hypotheses) + first * hypotheses)
+            logits_NV = self._output(hidden_MD[rows])[: (last - first) * hypotheses].float()
+            torch.ops.aten._log_softmax.out(logits_NV, 1, False, out=logits_NV)
+            yield logits_NV.view(last - first, hypotheses, -1)
+
     def _step(self, ids_BW: Tensor, cache: Cache) -> Tensor:
-        if cache.longest == 0:
+        """The decoder's output for every hypothesis, and some rows more."""
+        if cache.length == 0:
             cache.hypotheses = ids_BW.size(1)  # nothing is cached yet, so any number may begin
         assert ids_BW.shape == (cache.sentences, cache.hypotheses)
-        x_MD = _pad(self._embed(ids_BW, cache))
-        hidden_B1WS = cache.slots.open(ids_BW.size(1), like=x_MD)
+        x_MD = _pad(self._model.embed_target(ids_BW.reshape(-1, 1), first=cache.length)[:, 0])
+        hidden_B1WS = cache.slots.open(cache.hypotheses, like=x_MD)
         for number, layer in enumerate(self._decoder):
             x_MD = layer(x_MD, number, cache, hidden_B1WS)
-        cache.length_B += 1
-        cache.longest += 1
+        cache.length += 1
         normed_MD: Tensor = self._model.decoder.final_norm(x_MD)
         return normed_MD
-
-    def _embed(self, ids_BW: Tensor, cache: Cache) -> Tensor:
-        positions = self._model.target_positions
-        if not isinstance(positions, AddedPositions):
-            return self._model.embed_target(ids_BW.reshape(-1, 1), first=cache.longest)[:, 0]
-        x_BWD = F.embedding(ids_BW, self._table_VD) * self._model.embeddings.scale
-        position_SD = positions.vectors(0, cache.longest + 1, like=x_BWD)
-        return x_BWD.add_(F.embedding(cache.length_B, position_SD)[:, None]).flatten(0, 1)
 
 
 class _AddNorm:
@@ -111,10 +117,13 @@ class _FeedForward:
     """The feed-forward network."""
 
     def __init__(self, part: FeedForward) -> None:
-        self._inner, self._outer, self._activation = Linear.of(part.inner), Linear.of(part.outer), part.activation
+        is_relu = part.activation is F.relu
+        self._inner, self._outer = Linear.of(part.inner, relu=is_relu), Linear.of(part.outer)
+        self._activation = None if is_relu else part.activation
 
     def __call__(self, x_MD: Tensor) -> Tensor:
-        return self._outer(self._activation(self._inner(x_MD)))
+        hidden_MF = self._inner(x_MD)
+        return self._outer(hidden_MF if self._activation is None else self._activation(hidden_MF))
 
 
 class _SelfAttention:
@@ -128,23 +137,23 @@ class _SelfAttention:
     def look_around(self, x_MD: Tensor, shape: torch.Size, visible_B11S: Tensor | None) -> Tensor:
         """Every word of a sentence looks at every other."""
         q_BTHK, kv_BT2GK = self._project(x_MD, shape)
-        seen = KeysValues(kv_BT2GK[:, :, 0].transpose(1, 2), kv_BT2GK[:, :, 1].transpose(1, 2))
+        seen = keys_values(kv_BT2GK)
         q_BHTK = q_BTHK.transpose(1, 2)
         if self._places:
             q_BHTK, seen = self._place(q_BHTK, first=0), KeysValues(self._place(seen.k_BGSK, first=0), seen.v_BGSK)
-        return self._gather(q_BHTK, seen, visible_B11S, len(x_MD))
+        return self._gather(q_BHTK, seen, visible_B11S, x_MD.size(0))
 
     def look_back(self, x_MD: Tensor, layer: int, cache: Cache, hidden_B1WS: Tensor | None) -> Tensor:
         """The newest word of every hypothesis looks at the words before it, and at itself."""
         q_BWHK, kv_BW2GK = self._project(x_MD, torch.Size((cache.sentences, cache.hypotheses)))
         if self._places:
             # Every hypothesis is a text of one word here, at the same position.
-            q_BWHK = self._place(q_BWHK.flatten(0, 1)[:, :, None], first=cache.longest).view_as(q_BWHK)
+            q_BWHK = self._place(q_BWHK.flatten(0, 1)[:, :, None], first=cache.length).view_as(q_BWHK)
             k_BWGK = kv_BW2GK[:, :, 0]
-            k_BWGK = self._place(k_BWGK.flatten(0, 1)[:, :, None], first=cache.longest).view_as(k_BWGK)
+            k_BWGK = self._place(k_BWGK.flatten(0, 1)[:, :, None], first=cache.length).view_as(k_BWGK)
             kv_BW2GK = torch.stack([k_BWGK, kv_BW2GK[:, :, 1]], dim=2)
         seen = cache.slots.fill(layer, kv_BW2GK)
-        return self._gather(q_BWHK.transpose(1, 2), seen, hidden_B1WS, len(x_MD))
+        return self._gather(q_BWHK.transpose(1, 2), seen, hidden_B1WS, x_MD.size(0))
 
     def _project(self, x_MD: Tensor, shape: torch.Size) -> tuple[Tensor, Tensor]:
         """Queries, and keys beside values."""
@@ -170,8 +179,8 @@ class _CrossAttention:
         """A sentence's hypotheses are queries to the one memory that they share."""
         rows = cache.sentences * cache.hypotheses
         q_BWHK = self._query(x_MD)[:rows].view(cache.sentences, cache.hypotheses, -1, self._d_k)
-        z_BHWK = self._dot_product.forward(q_BWHK.transpose(1, 2), cache.sources.of(layer), cache.sources.hidden_B11S)
-        return self._output(_join(z_BHWK, len(x_MD)))
+        z_BHWK = self._dot_product.forward(q_BWHK.transpose(1, 2), cache.memory(layer), cache.hidden_B11S)
+        return self._output(_join(z_BHWK, x_MD.size(0)))
 
 
 class _EncoderLayer:
@@ -202,13 +211,17 @@ class _DecoderLayer:
 
 def _pad(x_ND: Tensor) -> Tensor:
     """The rows with some more of zeros, so that products come in few sizes."""
-    return F.pad(x_ND, (0, 0, 0, padded(len(x_ND)) - len(x_ND)))
+    return _of_size(x_ND, padded(x_ND.size(0)))
 
 
 def _join(z_BHTK: Tensor, rows: int) -> Tensor:
     """What the heads found, side by side, in as many rows."""
-    z = z_BHTK.transpose(1, 2).flatten(2).flatten(0, 1)
-    return z if len(z) == rows else F.pad(z, (0, 0, 0, rows - len(z)))
+    return _of_size(z_BHTK.transpose(1, 2).flatten(2).flatten(0, 1), rows)
+
+
+def _of_size(x_ND: Tensor, rows: int) -> Tensor:
+    missing = rows - x_ND.size(0)
+    return F.pad(x_ND, (0, 0, 0, missing)) if missing else x_ND
 
 
 def _bare(dot_product: DotProduct) -> DotProduct:

@@ -15,26 +15,30 @@ _SMALL = 1 << 19  # multiply-adds of a product: for fewer, calling oneDNN costs 
 
 
 class Linear:
-    """x · Wᵀ + b. Several layers that read the same input make one, their outputs side by side."""
+    """x · Wᵀ + b, with ReLU behind it if asked for. Layers that read the same input make one, their outputs side by side."""
 
-    def __init__(self, weight_OI: Tensor, bias_O: Tensor | None) -> None:
+    def __init__(self, weight_OI: Tensor, bias_O: Tensor | None, *, relu: bool = False) -> None:
         self.weight_OI, self.bias_O = weight_OI.detach(), None if bias_O is None else bias_O.detach()
-        self.packed = _pack(self.weight_OI)
+        self.relu = relu
+        self.packed, self.size = _pack(self.weight_OI), weight_OI.numel()
 
     @classmethod
-    def of(cls, *layers: nn.Linear) -> Linear:
+    def of(cls, *layers: nn.Linear, relu: bool = False) -> Linear:
         """The layers as one."""
         if len(layers) == 1:
-            return cls(layers[0].weight, layers[0].bias)
+            return cls(layers[0].weight, layers[0].bias, relu=relu)
         biases = [layer.bias for layer in layers if layer.bias is not None]
         assert len(biases) in (0, len(layers)), "all layers have a bias, or none"
-        return cls(torch.cat([layer.weight for layer in layers]), torch.cat(biases) if biases else None)
+        return cls(torch.cat([layer.weight for layer in layers]), torch.cat(biases) if biases else None, relu=relu)
 
     def __call__(self, x_NI: Tensor) -> Tensor:
         """One row for each row of `x`."""
-        if self.packed is None or len(x_NI) == 1 or len(x_NI) * self.weight_OI.numel() < _SMALL:
-            return F.linear(x_NI, self.weight_OI, self.bias_O)
-        y_NO: Tensor = torch.ops.mkldnn._linear_pointwise(x_NI, self.packed, self.bias_O, "none", [], "")
+        rows = x_NI.size(0)
+        if self.packed is None or rows == 1 or rows * self.size < _SMALL:
+            plain_NO = F.linear(x_NI, self.weight_OI, self.bias_O)
+            return plain_NO.relu_() if self.relu else plain_NO
+        then = "relu" if self.relu else "none"
+        y_NO: Tensor = torch.ops.mkldnn._linear_pointwise(x_NI, self.packed, self.bias_O, then, [], "")
         return y_NO
 
 
