@@ -5,7 +5,6 @@ Dimension key: vitrail/model/__init__.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
@@ -16,7 +15,7 @@ from vitrail.config import DecodeConfig
 from vitrail.decode.hypothesis import Hypothesis, ranked
 from vitrail.decode.listener import SearchListener
 from vitrail.decode.request import Request, refuse_broken
-from vitrail.decode.step import CacheT, InPieces, StepModel
+from vitrail.decode.step import CacheT, StepModel
 from vitrail.decode.top import best_of
 from vitrail.errors import DecodeError
 from vitrail.text.special import BOS, EOS
@@ -76,14 +75,12 @@ def beam_search(
     complete: list[list[Hypothesis]] = [[] for _ in request.sources]
     live = Live.begin(len(request.sources))
     cache = model.start(request.source_BS())
-    predict = model.pieces if isinstance(model, InPieces) else None
     step = 0
     while live.sentence_B.size(0):
         step += 1
-        newest_BW = live.ids_BWT[:, :, -1]
-        pieces = predict(newest_BW, cache) if predict is not None else (model.step(newest_BW, cache),)
-        best = best_of_each(pieces, live.sentence_B, request, step, 2 * config.beam_size)
-        candidates = best_continuations(live.totals_BW, *best, 2 * config.beam_size)
+        log_probs_BWV = model.step(live.ids_BWT[:, :, -1], cache)
+        request.restrict(log_probs_BWV, live.sentence_B, step)
+        candidates = best_continuations(live.totals_BW, log_probs_BWV, 2 * config.beam_size)
         is_last_B = request.limits_B[live.sentence_B] <= step
         decision = decide(candidates, is_last_B, config.beam_size)
 
@@ -105,34 +102,17 @@ def beam_search(
     return [_best(hypotheses, config.top_beams) for hypotheses in complete]
 
 
-def best_of_each(
-    pieces: Iterable[Tensor], sentence_B: Tensor, request: Request, step: int, count: int
-) -> tuple[Tensor, Tensor]:
-    """The `count` best continuations of each hypothesis: their log-probabilities and ids, on the CPU.
-
-    The model's predictions come in pieces of some sentences, so that a piece is read while it is still near.
-    """
-    found, first = list[tuple[Tensor, Tensor]](), 0
-    for log_probs_BWV in pieces:
-        sentences, hypotheses, _ = log_probs_BWV.shape
-        request.restrict(log_probs_BWV, sentence_B[first : first + sentences], step)
-        best = best_of(log_probs_BWV.flatten(0, 1), count)
-        found.append((best[0].view(sentences, hypotheses, -1), best[1].view(sentences, hypotheses, -1)))
-        first += sentences
-    values, ids = zip(*found, strict=True)
-    return (torch.cat(values), torch.cat(ids)) if len(found) > 1 else found[0]
-
-
-def best_continuations(totals_BW: Tensor, log_probs_BWC: Tensor, ids_BWC: Tensor, count: int) -> Candidates:
-    """The `count` best continuations of each sentence, from those of its hypotheses. Ties go to the lower hypothesis."""
-    refuse_broken(log_probs_BWC[..., 0])
-    sums = (totals_BW[..., None] + log_probs_BWC).flatten(1)
+def best_continuations(totals_BW: Tensor, log_probs_BWV: Tensor, count: int) -> Candidates:
+    """The `count` best continuations of all live hypotheses. Ties go to the lower hypothesis, then the lower id."""
+    values_BWC, ids_BWC = best_of(log_probs_BWV, min(count, log_probs_BWV.size(-1)))
+    refuse_broken(values_BWC[..., 0])
+    sums = (totals_BW[..., None] + values_BWC).flatten(1)
     order = sums.sort(dim=1, descending=True, stable=True).indices[:, :count]
     return Candidates(
         totals_BC=sums.gather(1, order),
-        parents_BC=order // log_probs_BWC.size(-1),
+        parents_BC=order // values_BWC.size(-1),
         ids_BC=ids_BWC.flatten(1).gather(1, order),
-        log_probs_BC=log_probs_BWC.flatten(1).gather(1, order),
+        log_probs_BC=values_BWC.flatten(1).gather(1, order),
     )
 
 

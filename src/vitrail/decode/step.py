@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 from torch import Tensor
 
@@ -33,14 +32,6 @@ class StepModel(Protocol[CacheT]):
 
     def step(self, ids_BW: Tensor, cache: CacheT) -> Tensor:
         """Take the newest id of every hypothesis; return log_probs_BWV of the next, which the caller may overwrite."""
-
-
-@runtime_checkable
-class InPieces(Protocol):
-    """A model that can give its predictions a few sentences at a time, so that they stay in the processor's cache."""
-
-    def pieces(self, ids_BW: Tensor, cache: Any) -> Iterator[Tensor]:
-        """As `step`: log_probs_BWV of the first few sentences, then of the next. Each may be overwritten."""
 
 
 class ForcedModel(Protocol):

@@ -76,26 +76,28 @@ class Slots:
 
     def _make_room(self, hypotheses: int) -> None:
         """Room for some more steps. As this copies everything, slots that nobody sees are left behind."""
-        order_BS = None
-        if self._hidden_BWS is not None:
-            is_dead_BS = (self._hidden_BWS[:, :, : self.count] != 0).all(1)
-            self.count -= int(is_dead_BS.sum(1).min())
-            order_BS = is_dead_BS.int().argsort(dim=1, stable=True)[:, : self.count]
+        used = None if self._hidden_BWS is None else self._used_slots(self._hidden_BWS)
         self._room = self.count + _ROOM * hypotheses
-        self._kv = [None if kv is None else self._with_room(kv, order_BS) for kv in self._kv]
-        if self._hidden_BWS is not None and order_BS is not None:
+        self._kv = [None if kv is None else self._with_room(kv, used) for kv in self._kv]
+        if self._hidden_BWS is not None and used is not None:
             width = self._hidden_BWS.size(1)
-            seen_BWS = self._hidden_BWS.gather(2, order_BS[:, None].expand(-1, width, -1))
-            self._hidden_BWS = seen_BWS.new_full((self._sentences, width, self._room), -inf)
-            self._hidden_BWS[:, :, : self.count] = seen_BWS
+            seen = self._hidden_BWS.gather(2, used[:, None].expand(-1, width, -1))
+            self._hidden_BWS = seen.new_full((self._sentences, width, self._room), -inf)
+            self._hidden_BWS[:, :, : self.count] = seen
 
-    def _with_room(self, kv: Tensor, order_BS: Tensor | None) -> Tensor:
+    def _used_slots(self, hidden_BWS: Tensor) -> Tensor:
+        """The slots of each sentence that a hypothesis sees, and others if another sentence has more of them."""
+        is_dead = (hidden_BWS[:, :, : self.count] != 0).all(1)
+        self.count -= int(is_dead.sum(1).min())
+        return is_dead.int().argsort(dim=1, stable=True)[:, : self.count]
+
+    def _with_room(self, kv: Tensor, used: Tensor | None) -> Tensor:
         sentences, room, *width = kv.shape
         roomy = kv.new_empty(sentences, self._room, *width)
-        if order_BS is None:
+        if used is None:
             roomy[:, : self.count] = kv[:, : self.count]
         else:
-            rows = order_BS + room * torch.arange(sentences, device=kv.device)[:, None]
+            rows = used + room * torch.arange(sentences, device=kv.device)[:, None]
             chosen = kv.flatten(0, 1).index_select(0, rows.flatten())
             roomy[:, : self.count] = chosen.view(sentences, self.count, *width)
         return roomy

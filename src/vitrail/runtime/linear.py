@@ -1,8 +1,7 @@
 """A linear layer for inference: its weights laid out once for the library that multiplies.
 
 torch multiplies float32 with Intel's MKL, which uses half of what other vendors' processors can do. oneDNN, which comes
-with torch, uses all of it. It wants weights in a layout of its own, and it prepares a kernel for every number of rows
-it has not seen before, which takes longer than the product itself. So rows are rounded up to a few sizes (`padded`).
+with torch, uses all of it, if the weights are in a layout of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _SMALL = 1 << 19  # multiply-adds of a product: for fewer, calling oneDNN costs 
 
 
 class Linear:
-    """x · Wᵀ + b, with ReLU behind it if asked for. Layers that read the same input make one, their outputs side by side."""
+    """x · Wᵀ + b, and ReLU if asked for. Layers that read the same input make one, their outputs side by side."""
 
     def __init__(self, weight_OI: Tensor, bias_O: Tensor | None, *, relu: bool = False) -> None:
         self.weight_OI, self.bias_O = weight_OI.detach(), None if bias_O is None else bias_O.detach()
@@ -27,14 +26,14 @@ class Linear:
         """The layers as one."""
         if len(layers) == 1:
             return cls(layers[0].weight, layers[0].bias, relu=relu)
-        biases = [layer.bias for layer in layers if layer.bias is not None]
+        biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
         assert len(biases) in (0, len(layers)), "all layers have a bias, or none"
         return cls(torch.cat([layer.weight for layer in layers]), torch.cat(biases) if biases else None, relu=relu)
 
     def __call__(self, x_NI: Tensor) -> Tensor:
         """One row for each row of `x`."""
         rows = x_NI.size(0)
-        if self.packed is None or rows == 1 or rows * self.size < _SMALL:
+        if self.packed is None or rows * self.size < _SMALL:
             plain_NO = F.linear(x_NI, self.weight_OI, self.bias_O)
             return plain_NO.relu_() if self.relu else plain_NO
         then = "relu" if self.relu else "none"
@@ -42,16 +41,11 @@ class Linear:
         return y_NO
 
 
-def padded(rows: int) -> int:
-    """As many rows or up to an eighth more: one of eight sizes between a power of two and the next."""
-    step = max(1, (1 << rows.bit_length()) // 16)
-    return -(-rows // step) * step
-
-
 def _pack(weight_OI: Tensor) -> Tensor | None:
     """The weights in oneDNN's layout, if it can multiply them. The calls are those of torch's own compiler."""
     operators = torch.ops.mkldnn
-    if weight_OI.dtype != torch.float32 or weight_OI.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+    has_onednn = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if weight_OI.dtype != torch.float32 or weight_OI.device.type != "cpu" or not has_onednn:
         return None
     if not hasattr(operators, "_reorder_linear_weight") or not hasattr(operators, "_linear_pointwise"):
         return None
