@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -204,24 +205,28 @@ def test_heads_that_are_off_are_off(small_model: Build) -> None:
 @pytest.mark.parametrize("config", CONFIGS, ids=["greedy", "beam", "sample"])
 def test_workers_change_nothing(small_model: Build, config: DecodeConfig) -> None:
     model = arranged(peaked(small_model()))
-    sources = [[4 + (7 * number) % 25] * (number % 6) + [EOS] for number in range(23)]
+    sources = [[4 + (7 * number) % 25] * (5 * number % 27) + [EOS] for number in range(23)]
     alone = [search(model, [source], config, forbidden=FORBIDDEN)[0] for source in sources]
-    threads, told = torch.get_num_threads(), list[Any]()
+    told = list[Any]()
     with Workers(3) as workers:
-        found = search_all(
-            model,
-            sources,
-            config,
-            forbidden=FORBIDDEN,
-            batch_tokens=64,
-            workers=workers,
-            report=lambda *what: told.append(what),
-        )
+        options = {"forbidden": FORBIDDEN, "batch_tokens": 64, "workers": workers}
+        found = search_all(model, sources, config, report=lambda *what: told.append(what), **options)
         with pytest.raises(DecodeError, match="any probability"):
             search_all(Nothing(), sources, config, workers=workers)
     assert [[h.row for h in row] for row in found] == [[h.row for h in row] for row in alone]
-    assert [done for _, done, _ in told] == [4, 8, 12, 16, 20, 23]
-    assert torch.get_num_threads() == threads
+    assert len(told) > 5 and told[-1] == ("translate", 23, 23)
+    assert told == sorted(told)
+
+
+def test_a_worker_uses_one_core_and_leaves_the_others_to_other_threads() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with Workers(2) as workers, ThreadPoolExecutor(1) as others:
+            assert list(workers.map(lambda _: torch.get_num_threads(), range(4))) == [1] * 4
+            assert others.submit(torch.get_num_threads).result() == torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 class Nothing:

@@ -24,7 +24,7 @@ class Workers:
     def __init__(self, count: int) -> None:
         self.count = count
         others, together = torch.get_num_threads(), Barrier(count)
-        self._pool = ThreadPoolExecutor(count, "vitrail-worker", initializer=torch.set_num_threads, initargs=(1,))
+        self._pool = ThreadPoolExecutor(count, "vitrail-worker", initializer=_use_one_core)
         list(self._pool.map(lambda _: together.wait(), range(count)))  # all of them have started
         torch.set_num_threads(others)  # they have changed it for every thread that starts after them
 
@@ -43,3 +43,8 @@ class Workers:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _use_one_core() -> None:
+    torch.get_num_threads()  # a thread that is asked for the first time takes the number that others have set
+    torch.set_num_threads(1)
