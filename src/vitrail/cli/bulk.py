@@ -91,7 +91,15 @@ class Stream:
         """Nothing to record."""
 
 
-def translate_lines(translator: Translator, files: Files, to: str | None, decode: DecodeConfig, prefix: str) -> None:
+def translate_lines(
+    translator: Translator,
+    files: Files,
+    to: str | None,
+    decode: DecodeConfig,
+    prefix: str,
+    *,
+    warn_below: float | None = None,
+) -> None:
     """Translate every line. If this is interrupted on the way to a file, the complete lines stay."""
     from vitrail.cli.progress import LineProgress
     from vitrail.signals import ending_like_an_interrupt
@@ -101,8 +109,8 @@ def translate_lines(translator: Translator, files: Files, to: str | None, decode
         if out is None:
             return
         out.skip(given.lines, given.name)
-        source = _Texts(given, files.check(), done=out.lines)
-        with Warned() as warned, LineProgress(out.lines, given.total, is_shown=files.shows_progress()) as progress:
+        source, shown = _Texts(given, files.check(), done=out.lines), files.shows_progress()
+        with Warned(below=warn_below) as warned, LineProgress(out.lines, given.total, is_shown=shown) as progress:
 
             def end_chunk(*_: object) -> None:
                 out.end_chunk()
