@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vitrail
-from vitrail.config import DecodeConfig
 from vitrail.confidence import CONFIDENCE, Curve, confidence, read_curves, write_curves
+from vitrail.config import DecodeConfig
 from vitrail.decode import Hypothesis
 from vitrail.errors import DataError, FolderError
 from vitrail.evaluate.calibration import area, calibrate, fit
