@@ -109,9 +109,8 @@ def translate_lines(
         if out is None:
             return
         out.skip(given.lines, given.name)
-        source = _Texts(given, files.check(), done=out.lines)
-        warned, shown = Warned(below=warn_below), files.shows_progress()
-        with warned, LineProgress(out.lines, given.total, is_shown=shown) as progress:
+        source, shown = _Texts(given, files.check(), done=out.lines), files.shows_progress()
+        with Warned(below=warn_below) as warned, LineProgress(out.lines, given.total, is_shown=shown) as progress:
 
             def end_chunk(*_: object) -> None:
                 out.end_chunk()
