@@ -6,6 +6,7 @@ import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import dying
 import pytest
@@ -17,6 +18,7 @@ from vitrail.config import load_config
 from vitrail.data import Prepared, corpora
 from vitrail.data.phrasebook import held_out, training_pairs
 from vitrail.distill import Plan
+from vitrail.errors import ConfigError
 from vitrail.translator import CHUNK
 
 RECIPE = """
@@ -235,7 +237,7 @@ def test_killed_and_run_again_it_is_the_same_student_and_nothing_is_done_twice(
     assert all(path.stat().st_mtime_ns == then for path, then in stamps.items())
     log = {entry["file"]: entry["lines"] for entry in objects(out / "distilled" / "log.jsonl")}
     assert log == {name: lines.count(b"\n") - kept * (name == "1-en.jsonl") for name, lines in contents(out).items()}
-    assert ("translating" in done.stderr) == (translated < 2)
+    assert ("the teacher translates" in done.stderr) == (translated < 2)
     assert (out / "model.safetensors").read_bytes() == (whole[0] / "model.safetensors").read_bytes()
 
 
@@ -247,7 +249,7 @@ def test_a_finished_one_is_only_compared_again(place, whole):
     done = command(*place.distill(out))
     assert [(path.read_bytes(), path.stat().st_mtime_ns) for path in files[1:]] == before
     assert files[0].read_bytes() == weights
-    assert "translating" not in done.stderr and "student" in done.stdout
+    assert "the teacher translates" not in done.stderr and "student" in done.stdout
     assert len(done.stdout.splitlines()) == len(first.stdout.splitlines())
 
 
@@ -333,7 +335,7 @@ def test_what_is_wrong_is_named_before_any_work(place, tmp_path, name):
     assert not (tmp_path / "student").exists()
 
 
-def test_another_job_in_the_folder_is_refused(place, whole, trained, tmp_path):
+def test_another_job_in_the_folder_is_refused(place, whole, phrases, tmp_path):
     out = whole[0]
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     one_corpus = tmp_path / "one.toml"
@@ -345,10 +347,10 @@ def test_another_job_in_the_folder_is_refused(place, whole, trained, tmp_path):
         (place.distill(out, "--beam-size", 2), "the teacher's beam_size was 4, now 2"),
         (["distill", place.teacher, one_corpus, "--out", out, *STEPS], "it translated 2 sources, not 1"),
         (["distill", place.teacher, moved, "--out", out, *STEPS], "to-fr.fr is not the file that was translated"),
-        (["distill", trained, one_corpus, "--out", out, *STEPS], f"its teacher is another model, '{place.teacher}'"),
+        (["distill", out, one_corpus, "--out", out, *STEPS], f"its teacher is another model, '{place.teacher}'"),
         (place.distill(out, "--set", "model.d_ff=48"), "different run: model.d_ff was 64, now 48"),
         (place.distill(out, "--keep-original"), "different run: data.corpora was"),
-        (place.distill(trained), "but no distillation"),
+        (place.distill(phrases), "but no distillation"),
         (place.distill(place.recipe), "this is a file"),
     ):
         done = command(*run, check=False)
@@ -363,6 +365,7 @@ def test_several_processes_are_refused(place, tmp_path, monkeypatch):
     assert done.returncode == 2 and "without torchrun" in done.stderr
 
 
-def test_a_teacher_of_one_language_is_not_asked_for_two(place, trained, tmp_path):
-    done = command("distill", trained, place.recipe, "--out", tmp_path / "student", check=False)
-    assert done.returncode == 2 and "the corpora have en, fr" in done.stderr
+def test_a_teacher_of_one_language_is_not_asked_for_two(place, tmp_path):
+    plan = Plan.of(load_config(place.recipe), tmp_path)
+    with pytest.raises(ConfigError, match="the corpora have en, fr"):
+        plan.asked(SimpleNamespace(languages=(), target_language=None), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+import vitrail
 from vitrail.config import ACTIVATIONS, POSITIONS, TIES, Config, DataConfig, DecodeConfig, ModelConfig
 from vitrail.decode import Hypothesis
 from vitrail.errors import DecodeError
@@ -19,9 +21,10 @@ from vitrail.model.positions import SinusoidalPositions
 from vitrail.runtime import Job, Runtime
 from vitrail.runtime.convert import SINUSOIDS, why_not
 from vitrail.text import Tokenizers, WordVocabulary
-from vitrail.text.special import EOS, FIRST_LANGUAGE
+from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE
 
 TIE = 1e-4
+TATOEBA = Path(__file__).parents[3] / "shared" / "data" / "tatoeba-fr-en" / "val.tsv.gz"
 WORDS = WordVocabulary([f"w{number}" for number in range(23)], [])
 MORE = WordVocabulary([f"v{number}" for number in range(31)], [])
 PLAIN = {"d_model": 24, "heads": 4, "kv_heads": 4, "d_ff": 40, "encoder_layers": 2, "decoder_layers": 2}
@@ -154,8 +157,24 @@ def test_a_model_in_memory_is_computed_as_it_is(folder: Make) -> None:
     model = made.model()
     with torch.no_grad():
         model.decoder.layers[0].feed_forward.outer.weight.zero_()
+    job = Job(rows(), DecodeConfig(max_extra=6))
     runtime = Runtime.of_model(model)
-    assert runtime.engine_for(Job(rows(1), DecodeConfig())).name == "torch"
+    assert runtime.engine_for(job).name == "torch"
+    changed = runtime.search(job)
+    with torch.no_grad():
+        model.load_state_dict(made.model().state_dict())
+    assert runtime.search(job) != changed, "a model that is trained on is computed as it is now"
+    assert count_ties(runtime.search(job), found_by("ctranslate2", made, rows())) == 0
+
+
+def test_a_model_that_was_changed_after_it_was_loaded_is_computed_as_it_is(folder: Make) -> None:
+    runtime, job = Runtime.of_folder(folder()), Job(rows(), DecodeConfig(max_extra=6))
+    before = runtime.search(job)
+    assert runtime.model is runtime.model and runtime.engine_for(job).name == "ctranslate2"
+    with torch.no_grad():
+        runtime.model.decoder.layers[0].feed_forward.outer.weight.zero_()
+    assert runtime.engine_for(job).name == "torch"
+    assert runtime.search(job) != before
 
 
 def test_int8_is_close_to_float32(folder: Make) -> None:
@@ -182,3 +201,23 @@ def test_tables_of_sinusoids_are_the_models_own(folder: Make, name: str) -> None
     assert isinstance(positions, SinusoidalPositions)
     ours = positions.vectors(0, len(table), like=torch.empty(0))
     torch.testing.assert_close(torch.from_numpy(table).float(), ours, rtol=0, atol=1e-6)
+
+
+@pytest.mark.corpora
+@pytest.mark.skipif(not TATOEBA.exists(), reason="needs ../shared/data")
+def test_a_trained_model_translates_the_same_with_every_engine() -> None:
+    """Greedily, with the built-in model. Where two translations part, the two ids must have the same probability."""
+    with gzip.open(TATOEBA, "rt", encoding="utf-8") as file:
+        texts = [line.split("\t")[0] for line in file][:250]
+    translator = vitrail.load("builtin")
+    sources = [translator.tokenizers.encode_source(text, "en") for text in texts]
+    forbidden = translator.tokenizers.forbidden
+    jobs = [Job(sources, DecodeConfig(beam_size=1, engine=engine), forbidden) for engine in ("ctranslate2", "torch")]
+    pairs = zip(sources, *(translator.runtime.search(job) for job in jobs), strict=True)
+    different = [(source, one[0], other[0]) for source, one, other in pairs if one[0].ids != other[0].ids]
+    assert len(different) <= 2
+    for source, one, other in different:
+        at = next(place for place, (a, b) in enumerate(zip(one.row, other.row, strict=False)) if a != b)
+        prefix = torch.tensor([[BOS, *one.row[:at]]])
+        log_probs = translator.model.log_probs(torch.tensor([source]), prefix)[0, -1]
+        assert abs(log_probs[one.row[at]] - log_probs[other.row[at]]) < TIE

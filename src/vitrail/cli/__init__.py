@@ -14,6 +14,7 @@ import typer
 
 from vitrail import __version__
 from vitrail.cli.average import average
+from vitrail.cli.calibrate import calibrate
 from vitrail.cli.demo import demo
 from vitrail.cli.distill import distill
 from vitrail.cli.evaluate import evaluate
@@ -34,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, distill, translate, explain, studio, evaluate, score, prepare, average, info):
+for command in (demo, train, distill, translate, explain, studio, evaluate, score, prepare, average, calibrate, info):
     app.command()(command)
 
 

@@ -150,7 +150,7 @@ def _with_sources(
 
 def _translate(teacher: Translator, part: Part, to: str | None, decode: DecodeConfig) -> None:
     """Translate what is not translated yet. If this is interrupted, the complete chunks stay."""
-    from vitrail.cli.progress import progressing
+    from vitrail.cli.progress import LineProgress
     from vitrail.cli.resumable import ResumableFile
     from vitrail.cli.warned import Kind, Warned
     from vitrail.distill import pair_line
@@ -159,15 +159,20 @@ def _translate(teacher: Translator, part: Part, to: str | None, decode: DecodeCo
     file = ResumableFile(part.file, {"to": to}, resume=True, again=AGAIN)
     if file.is_complete():
         return
-    what = f"translating {part.corpus.name}{f' to {to}' if to else ''}"
-    total = part.total()
-    with ending_like_an_interrupt(), progressing() as progress, Warned() as warned, file as out, _logged(file):
+    with (
+        ending_like_an_interrupt(),
+        file as out,
+        _logged(file),
+        Warned() as warned,
+        LineProgress(out.lines, part.total()) as progress,
+    ):
+        progress.say(f"the teacher translates {part.corpus.name}{f' to {to}' if to else ''}")
         sources = part.sources()
         out.skip(sources, part.corpus.name)
 
         def end_chunk(*_: object) -> None:
             out.end_chunk()
-            progress.working(what, out.lines, total)
+            progress.translated(out.lines)
 
         for translation in teacher.stream(sources, to=to, decode=decode, report=end_chunk):
             where = f"{part.corpus.name}, line {out.lines + 1}"
@@ -177,6 +182,7 @@ def _translate(teacher: Translator, part: Part, to: str | None, decode: DecodeCo
             if translation.was_cut:
                 warned.of(Kind.CUT, f"{where} is left empty: it is too long for the teacher")
             out.write(translation.source, pair_line(translation))
+        progress.finished()
 
 
 @contextmanager

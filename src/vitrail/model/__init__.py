@@ -21,7 +21,7 @@ In search, training and fast/ there are some more:
     C  candidates: the continuations that a search step looks at
     N  in a loss, or packed: every token of a batch
     R  in a loss: some of its tokens
-    L  looks at the same batch, of which R-Drop takes two
+    L  looks at the same batch, of which R-Drop takes two; in runtime/: layers of the decoder
     M  L × R
     I  inputs of a linear layer
     O  outputs of a linear layer
