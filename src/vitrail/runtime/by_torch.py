@@ -56,4 +56,5 @@ class Torch:
 
 def stamp_of(model: Transformer) -> Stamp:
     """A value that changes whenever a weight is changed or replaced."""
-    return tuple((weight.data_ptr(), weight._version) for weight in model.parameters())
+    # A tensor that was made in inference mode does not count its changes: only its replacement is noticed.
+    return tuple((one.data_ptr(), 0 if one.is_inference() else one._version) for one in model.parameters())
