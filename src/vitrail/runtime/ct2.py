@@ -17,6 +17,7 @@ from itertools import chain
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from vitrail.config import DecodeConfig
 from vitrail.decode.grouping import batches
 from vitrail.decode.hypothesis import Hypothesis, length_limit
 from vitrail.folder import WEIGHTS, ModelFolder
@@ -41,8 +42,7 @@ class CTranslate2:
         self.folder = folder
         self.cores = cores
         self._other = other  # for the few sentences that need it
-        self._memory = Memory.of(user_cache(), key_of(folder, self.name, convert.VERSION), cores=cores)
-        self.tuning = self._memory.recall(cores=cores)
+        self._tunings: dict[str, Tuning | None] = {}
         self._loaded: dict[tuple[str, int], ctranslate2.Translator] = {}
         self._names = convert.names(max(folder.tokenizers.source.size, folder.tokenizers.target.size))
 
@@ -61,9 +61,10 @@ class CTranslate2:
 
     def begin(self, job: Job, report: Report | None = None) -> Results:
         """Send all batches to the workers, and collect what they find when it is asked for."""
-        if self.tuning is None and len(job.rows) >= LEAST:
-            self.tuning = self._measure(job)
-        tuning = self.tuning or usual(self.cores)
+        tuning = self.tuning(job.config)
+        if tuning is None and len(job.rows) >= LEAST:
+            tuning = self._measure(job)
+        tuning = tuning or usual(self.cores)
         translator = self._translator(job.config.precision, tuning.workers)
         groups = batches([len(row) for row in job.rows], tuning.batch_tokens)
         waiting = [self._send(translator, job, group) for group in groups]
@@ -80,6 +81,17 @@ class CTranslate2:
             return [found[index] for index in range(len(job.rows))]
 
         return collect
+
+    def tuning(self, config: DecodeConfig) -> Tuning | None:
+        """What was measured for searches like this one; None if nothing was."""
+        name = _like(config)
+        if name not in self._tunings:
+            self._tunings[name] = self._memory(config).recall(cores=self.cores)
+        return self._tunings[name]
+
+    def _memory(self, config: DecodeConfig) -> Memory:
+        key = key_of(self.folder, f"{self.name}, {_like(config)}", convert.VERSION)
+        return Memory.of(user_cache(), key, cores=self.cores)
 
     def _measure(self, job: Job) -> Tuning:
         """Find out how to use this machine, with searches like those of a job."""
@@ -98,7 +110,8 @@ class CTranslate2:
             parameters=(self.folder.path / WEIGHTS).stat().st_size // 4,
             vocabulary=min(sizes),
         )
-        self._memory.keep(tuning)
+        self._memory(job.config).keep(tuning)
+        self._tunings[_like(job.config)] = tuning
         return tuning
 
     def _settle(
@@ -165,6 +178,11 @@ class CTranslate2:
             max_queued_batches=-1,
             files=files,
         )
+
+
+def _like(config: DecodeConfig) -> str:
+    """A name for all searches that are best done in the same way."""
+    return f"{config.precision}, {'greedy' if config.beam_size == 1 else 'beam'}"
 
 
 def _await(results: Sequence[Any]) -> None:
