@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import ctranslate2
 
 _NO_PENALTY = 1e-30
+_SHORTEST = 16  # length that shorter sources count as: what is generated for each costs time, however short it is
 _MEASURED = 12  # the length of translations when speed is measured
 
 
@@ -66,7 +67,7 @@ class CTranslate2:
             tuning = self._measure(job)
         tuning = tuning or usual(self.cores)
         translator = self._translator(job.config.precision, tuning.workers)
-        groups = batches([len(row) for row in job.rows], tuning.batch_tokens)
+        groups = _groups(job.rows, tuning)
         waiting = [self._send(translator, job, group) for group in groups]
 
         def collect() -> list[list[Hypothesis]]:
@@ -98,7 +99,7 @@ class CTranslate2:
 
         def translate(tuning: Tuning, rows: Sequence[Sequence[int]]) -> None:
             translator = self._translator(job.config.precision, tuning.workers)
-            like, groups = Job(rows, job.config), batches([len(row) for row in rows], tuning.batch_tokens)
+            like, groups = Job(rows, job.config), _groups(rows, tuning)
             waiting = [self._send(translator, like, group, length=_MEASURED)[1] for group in groups]
             for result in chain.from_iterable(waiting):
                 result.result()
@@ -178,6 +179,10 @@ class CTranslate2:
             max_queued_batches=-1,
             files=files,
         )
+
+
+def _groups(rows: Sequence[Sequence[int]], tuning: Tuning) -> list[list[int]]:
+    return batches([max(len(row), _SHORTEST) for row in rows], tuning.batch_tokens)
 
 
 def _like(config: DecodeConfig) -> str:
