@@ -41,6 +41,9 @@ def evaluate(
     alpha: Annotated[
         float | None, typer.Option(help="Exponent of the length penalty. Default: the model's own setting.")
     ] = None,
+    shortlist: Annotated[
+        bool, typer.Option("--shortlist", help="Only predict tokens that the source leads to: faster.")
+    ] = False,
     tokenize: Annotated[str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, none, intl, char, zh, …")] = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -81,7 +84,7 @@ def evaluate(
     if isinstance(other, list):
         check_aligned(other, references, name=f"{against}, {reference or pairs or 'the validation data'}")
 
-    given = {"beam_size": beam_size, "alpha": alpha}
+    given = {"beam_size": beam_size, "alpha": alpha, "shortlist": shortlist or None}
     decode = search_settings(translator.config, given)
     rivals_decode = None if other is None or isinstance(other, list) else search_settings(other.config, given)
 

@@ -55,6 +55,9 @@ def translate(
         float | None, typer.Option(help="For --sample: draw from the fewest tokens with this total probability.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For --sample: seed of the random draws.")] = None,
+    shortlist: Annotated[
+        bool, typer.Option("--shortlist", help="Only predict tokens that the source leads to: faster.")
+    ] = False,
     style: Annotated[Format, typer.Option("--format", help="text, or json: one object per line.")] = Format.TEXT,
 ) -> None:
     """Translate a sentence, a file or standard input.
@@ -82,6 +85,7 @@ def translate(
         "top_k": top_k,
         "top_p": top_p,
         "seed": seed,
+        "shortlist": shortlist or None,
     }
     decode = search_settings(translator.config, given)
     with _writer(output_file) as out:

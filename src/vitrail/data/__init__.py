@@ -2,6 +2,7 @@
 
 from vitrail.data.batches import Batch, BatchStream, Part, Position
 from vitrail.data.corpora import PHRASEBOOK_HELD_OUT, PHRASEBOOK_PAIRS, Corpus, Pair
+from vitrail.data.encoded import encoded
 from vitrail.data.filters import FilterReport, LeftOut, Reason
 from vitrail.data.prepare import prepare
 from vitrail.data.prepared import Prepared
@@ -26,6 +27,7 @@ __all__ = [
     "Shard",
     "SubwordDropout",
     "ValidationSet",
+    "encoded",
     "prepare",
     "read_aligned",
     "read_pairs",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from vitrail.errors import DecodeError
 from vitrail.folder import ModelFolder
 from vitrail.runtime.ct2 import CTranslate2, Workers
 from vitrail.runtime.engine import Engine, Job, Report
+from vitrail.runtime.shortlist import Shortlist
 
 if TYPE_CHECKING:
     from vitrail.model import Transformer
@@ -55,7 +57,20 @@ class Runtime:
 
     def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
         """The hypotheses of every row, best first."""
+        if job.config.shortlist:
+            job = replace(job, shortlist=self.shortlist)
         return self.engine_for(job).search(job, report) if job.rows else []
+
+    @cached_property
+    def shortlist(self) -> Shortlist:
+        """The model's shortlist; read when it is first needed."""
+        if self._folder is None:
+            raise DecodeError(
+                "this model has no shortlist: it is not in a folder",
+                where="the search settings (shortlist)",
+                fix="set shortlist = false",
+            )
+        return Shortlist.load(self._folder)
 
     def engine_for(self, job: Job) -> Engine:
         """The engine that does a job. If the settings name one that cannot, or none can, this is an error."""

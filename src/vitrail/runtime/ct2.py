@@ -6,6 +6,9 @@ Its beam search is the one of ARCHITECTURE.md, with four differences, which are 
   that may not be is searched again by the other engine. (That it considers such an id on the way is rare, and a tie.)
 - It stops early if there is no length penalty; one of 1e-30 has no effect but prevents that.
 - It gives forced prefixes no probability, and it draws from one random stream: both are left to the other engine.
+
+With a shortlist there is a fifth one, which remains: it projects onto the union of the shortlists in a batch, so that a
+translation may depend on its neighbours (docs/decoding.md).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vitrail.decode.grouping import batches
@@ -21,6 +25,7 @@ from vitrail.folder import ModelFolder
 from vitrail.runtime import convert
 from vitrail.runtime.converted import converted
 from vitrail.runtime.engine import Engine, Job, Report
+from vitrail.runtime.shortlist import Shortlist
 
 if TYPE_CHECKING:
     import ctranslate2
@@ -46,7 +51,7 @@ class CTranslate2:
         self.workers = workers
         self.batch_tokens = 1024
         self._other = other  # for the few sentences that need it
-        self._loaded: dict[str, ctranslate2.Translator] = {}
+        self._loaded: dict[tuple[str, bool], ctranslate2.Translator] = {}
         self._names = convert.names(max(folder.tokenizers.source.size, folder.tokenizers.target.size))
 
     def why_not(self, job: Job) -> str | None:
@@ -64,7 +69,7 @@ class CTranslate2:
 
     def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
         """Send all batches to the workers, then collect what they find."""
-        translator = self._translator(job.config.precision)
+        translator = self._translator(job.config.precision, job.shortlist)
         groups = batches([len(row) for row in job.rows], self.batch_tokens)
         waiting = [self._send(translator, job, group) for group in groups]
         found: dict[int, list[Hypothesis]] = {}
@@ -105,17 +110,19 @@ class CTranslate2:
             min_decoding_length=0,
             return_scores=True,
             return_end_token=True,
+            use_vmap=job.shortlist is not None,
         )
 
     def _limit(self, job: Job, row: Sequence[int]) -> int:
         return length_limit(row, job.config.max_extra, self.folder.config.model.position_limit)
 
-    def _translator(self, precision: str) -> ctranslate2.Translator:
-        if precision not in self._loaded:
-            self._loaded[precision] = self._load(precision)
-        return self._loaded[precision]
+    def _translator(self, precision: str, shortlist: Shortlist | None) -> ctranslate2.Translator:
+        form = precision, shortlist is not None
+        if form not in self._loaded:
+            self._loaded[form] = self._load(precision, shortlist)
+        return self._loaded[form]
 
-    def _load(self, precision: str) -> ctranslate2.Translator:
+    def _load(self, precision: str, shortlist: Shortlist | None) -> ctranslate2.Translator:
         import ctranslate2
 
         place = converted(
@@ -125,6 +132,9 @@ class CTranslate2:
             version=f"{convert.VERSION}, ctranslate2 {ctranslate2.__version__}",
         )
         files = place if isinstance(place, dict) else None
+        if shortlist is not None:  # joins the files in memory, so that the converted form is kept once
+            files = files or {file.name: file.read_bytes() for file in Path(str(place)).iterdir()}
+            files = {**files, "vmap.txt": shortlist.vocabulary_map()}
         return ctranslate2.Translator(
             str(self.folder.path if files is not None else place),
             device="cpu",

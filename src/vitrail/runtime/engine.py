@@ -8,6 +8,7 @@ from typing import Protocol
 
 from vitrail.config import DecodeConfig
 from vitrail.decode.hypothesis import Hypothesis
+from vitrail.runtime.shortlist import Shortlist
 
 Report = Callable[[str, int, int | None], None]
 
@@ -20,6 +21,9 @@ class Job:
     config: DecodeConfig
     forbidden: tuple[int, ...] = ()  # ids that no translation may contain
     prefix: tuple[int, ...] = ()  # ids that every translation begins with
+    shortlist: Shortlist | None = (
+        None  # the ids that translations may contain; `Runtime` reads it if the config says so
+    )
 
 
 class Engine(Protocol):
