@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
@@ -13,10 +13,11 @@ from pydantic import ValidationError
 
 from vitrail.box import model_path
 from vitrail.config import DecodeConfig, setting_error
+from vitrail.data.arriving import arriving_chunks, fixed_chunks
 from vitrail.errors import DataError, DecodeError, TextError, did_you_mean
 from vitrail.folder import ModelFolder
 from vitrail.runtime import Job, Runtime
-from vitrail.text import Tokenizer, Tokenizers
+from vitrail.text import Tokenizer, Tokenizers, is_translatable
 
 if TYPE_CHECKING:
     from vitrail.decode import Hypothesis, SearchListener
@@ -29,6 +30,7 @@ CHUNK = 1024  # sentences to translate at a time in a stream: enough to sort the
 
 Report = Callable[[str, int, int | None], None]
 OnUnknown = Literal["error", "skip"]
+_Texts = list[str] | tuple[str, ...]  # a string is a sequence of strings too, so `Sequence` would not tell them apart
 
 
 class TranslateOptions(TypedDict, total=False):
@@ -63,6 +65,7 @@ class Translation:
     alternatives: tuple[Alternative, ...]
     unknown: tuple[str, ...] = ()  # words that are not in the model's vocabulary
     was_cut: bool = False  # the source was too long for the model
+    unchanged: bool = False  # the source has no letter, or a NUL: `text` is the source
 
     def to_dict(self) -> dict[str, Any]:
         """The same as a dictionary of plain values, for JSON."""
@@ -76,6 +79,7 @@ class Translation:
             ],
             **({"unknown": list(self.unknown)} if self.unknown else {}),
             **({"was_cut": True} if self.was_cut else {}),
+            **({"unchanged": True} if self.unchanged else {}),
         }
 
 
@@ -116,6 +120,12 @@ class Translator:
         """The language to mark a source with, if any. Unknown languages are refused before any work."""
         if to is not None and to == self.target_language and not self.languages:
             return None  # the only one: no mark needed
+        if to is not None and self.target_language is not None and not self.languages:
+            raise TextError(
+                f"this model does not translate into '{to}', only into '{self.target_language}'",
+                where="the target language (--to, in Python to=)",
+                fix=f"ask for '{self.target_language}', or leave the language out",
+            )
         self.tokenizers.encode_source("", to)
         return to
 
@@ -147,7 +157,7 @@ class Translator:
         texts = [text] if isinstance(text, str) else list(text)
         to, start = self.asked_language(to), self._start(prefix)
         sentences = [self._read(number, line, to, on_unknown) for number, line in enumerate(texts, start=1)]
-        done = self._translate(sentences, config, start, report)
+        done = self._begin(sentences, config, start, report)()
         return done[0] if isinstance(text, str) else done
 
     def stream(
@@ -158,24 +168,52 @@ class Translator:
         decode: DecodeConfig | None = None,
         prefix: str = "",
         chunk: int = CHUNK,
+        live: bool = False,
         report: Report | None = None,
     ) -> Iterator[Translation]:
-        """Translate any number of lines, a chunk at a time. A line with an unknown word gets an empty translation."""
-        config, to, start = decode or self.config, self.asked_language(to), self._start(prefix)
-        sentences = (self._read(number, line, to, "skip") for number, line in enumerate(lines, start=1))
-        done = 0
-        while held := list(islice(sentences, chunk)):
-            yield from self._translate(held, config, start, None)
-            done += len(held)
-            if report is not None:
-                report("translating", done, None)
+        """Translate any number of lines, a chunk at a time, in order and in memory for two chunks.
 
+        A line with an unknown word gets an empty translation. `live` is for lines that take their time, as from a
+        pipe: those that are there are translated at once, instead of waiting until the chunk is full.
+        """
+        config, to, start = decode or self.config, self.asked_language(to), self._start(prefix)
+        done = 0
+        begun: deque[Callable[[], list[Translation]]] = deque()  # while one chunk is computed, the next one is read
+        for held in _with_an_end(arriving_chunks(lines, chunk) if live else fixed_chunks(lines, chunk)):
+            if held:
+                begun.append(self._begin([self._read(None, line, to, "skip") for line in held], config, start))
+            while len(begun) > (1 if held else 0):
+                translations = begun.popleft()()
+                yield from translations
+                done += len(translations)
+                if report is not None:
+                    report("translating", done, None)
+
+    @overload
+    def score(self, sources: str, targets: str, *, to: str | None = None, report: Report | None = None) -> float: ...
+    @overload
     def score(
-        self, sources: Sequence[str], targets: Sequence[str], *, to: str | None = None, report: Report | None = None
-    ) -> list[float]:
+        self, sources: _Texts, targets: _Texts, *, to: str | None = None, report: Report | None = None
+    ) -> list[float]: ...
+    def score(
+        self,
+        sources: str | _Texts,
+        targets: str | _Texts,
+        *,
+        to: str | None = None,
+        report: Report | None = None,
+    ) -> float | list[float]:
         """The log-probability of each target given its source: the sum over its tokens, `<eos>` included."""
         from vitrail.decode import score_all
 
+        if isinstance(sources, str) != isinstance(targets, str):
+            raise DataError(
+                "one side is a single string, the other is not",
+                where="the sources and targets",
+                fix="give two strings, or two lists of strings",
+            )
+        if isinstance(sources, str) and isinstance(targets, str):
+            return self.score([sources], [targets], to=to, report=report)[0]
         if len(sources) != len(targets):
             raise DataError(
                 f"there are {len(sources):,} sources and {len(targets):,} targets",
@@ -260,10 +298,12 @@ class Translator:
         given = {key: value for key, value in changes.items() if value is not None}
         return change_settings(decode or self.config, given)
 
-    def _read(self, number: int, text: str, to: str | None, on_unknown: OnUnknown) -> _Sentence:
+    def _read(self, number: int | None, text: str, to: str | None, on_unknown: OnUnknown) -> _Sentence:
         """A line, encoded. A sentence without a row is not translated."""
         if not text.strip():
             return _Sentence(text)
+        if not is_translatable(text):
+            return _Sentence(text, unchanged=True)
         if on_unknown == "error":
             _refuse_unknown(self.tokenizers.source, text, where=f"sentence {number}")
         unknown = tuple(self.tokenizers.source.unknown(text))
@@ -277,21 +317,26 @@ class Translator:
         _refuse_unknown(self.tokenizers.target, prefix, where="the prefix")
         return self.tokenizers.target.encode(prefix)
 
-    def _row(self, number: int, text: str, to: str | None) -> tuple[list[int], bool]:
-        """A source row, and whether it had to be cut."""
+    def _row(self, number: int | None, text: str, to: str | None) -> tuple[list[int], bool]:
+        """A source row, and whether it had to be cut. There is no warning without a number: a stream has no end."""
         row = self.tokenizers.encode_source(text, to)
         cut = cut_row(row, self.runtime.position_limit)
-        if len(cut) < len(row):
+        if len(cut) < len(row) and number is not None:
             warnings.warn(f"line {number} has {len(row)} tokens; only the first {len(cut)} are used", stacklevel=4)
         return cut, len(cut) < len(row)
 
-    def _translate(
-        self, sentences: list[_Sentence], config: DecodeConfig, start: list[int], report: Report | None
-    ) -> list[Translation]:
+    def _begin(
+        self, sentences: list[_Sentence], config: DecodeConfig, start: list[int], report: Report | None = None
+    ) -> Callable[[], list[Translation]]:
+        """Start translating; what is returned waits for the translations."""
         rows = [sentence.row for sentence in sentences if sentence.row]
-        job = Job(rows, config, forbidden=self.tokenizers.forbidden, prefix=tuple(start))
-        waiting = iter(self.runtime.search(job, report))
-        return [self._write(sentence, next(waiting) if sentence.row else []) for sentence in sentences]
+        results = self.runtime.begin(Job(rows, config, self.tokenizers.forbidden, tuple(start)), report)
+
+        def finish() -> list[Translation]:
+            waiting = iter(results())
+            return [self._write(sentence, next(waiting) if sentence.row else []) for sentence in sentences]
+
+        return finish
 
     def _write(self, sentence: _Sentence, hypotheses: list[Hypothesis]) -> Translation:
         found = tuple(
@@ -302,9 +347,16 @@ class Translator:
             )
             for hypothesis in hypotheses
         )
-        best = found[0] if found else Alternative("", (), 0.0)
+        best = found[0] if found else Alternative(sentence.text if sentence.unchanged else "", (), 0.0)
         return Translation(
-            sentence.text, best.text, best.tokens, best.score, found, unknown=sentence.unknown, was_cut=sentence.was_cut
+            sentence.text,
+            best.text,
+            best.tokens,
+            best.score,
+            found,
+            unknown=sentence.unknown,
+            was_cut=sentence.was_cut,
+            unchanged=sentence.unchanged,
         )
 
 
@@ -316,6 +368,17 @@ class _Sentence:
     row: list[int] | None = None
     unknown: tuple[str, ...] = ()
     was_cut: bool = False
+    unchanged: bool = False
+
+
+def _with_an_end(chunks: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Chunks, and an empty one at the end or before an error: time to finish what was begun."""
+    try:
+        yield from chunks
+    except Exception:
+        yield []
+        raise
+    yield []
 
 
 def load(model: str | Path, *, threads: int | None = None) -> Translator:

@@ -1,4 +1,4 @@
-"""A training that dies by SIGKILL at a chosen moment: the processes of test_chaos.py run this.
+"""A training or a command that dies by SIGKILL at a chosen moment: test_chaos.py and test_bulk.py start them.
 
 A server process imports torch once and forks a child for each run, so that dying many times takes seconds.
 """
@@ -7,11 +7,13 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import safetensors.torch
 
+from vitrail.cli import main
 from vitrail.config import load_config
 from vitrail.train import train
 
@@ -23,7 +25,7 @@ PRELOADED = ["dying", "sentencepiece", "torch._dynamo", "torch.utils.tensorboard
 class Fault:
     """Die at the `number`-th occurrence of an action: in the middle of it, or right before or after it."""
 
-    kind: str  # "write", "flush", "rename" or "remove"
+    kind: str  # "write", "line", "flush", "rename" or "remove"
     number: int
     after: bool = False
 
@@ -37,6 +39,21 @@ def start(settings, out, fault=None):
     return process
 
 
+def start_command(arguments, fault):
+    """A command in a process of its own."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    process = context.Process(target=_command, args=(arguments, fault))
+    process.start()
+    return process
+
+
+def _command(arguments, fault):
+    _arm(fault)
+    sys.argv = ["vitrail", *arguments]
+    main()
+
+
 def _train(settings, out, fault):
     if fault is not None:
         _arm(fault)
@@ -46,6 +63,7 @@ def _train(settings, out, fault):
 def _arm(fault):
     kinds = {
         "write": (safetensors.torch, "save_file", _write_half),
+        "line": (os, "write", _write_half_of_a_line),
         "flush": (os, "fsync", None),
         "rename": (Path, "replace", None),
         "remove": (shutil, "rmtree", _remove_half),
@@ -71,6 +89,10 @@ def _arm(fault):
 def _write_half(save_file, tensors, path):
     save_file(tensors, path)
     os.truncate(path, Path(path).stat().st_size // 2)
+
+
+def _write_half_of_a_line(write, descriptor, line):
+    write(descriptor, line[: len(line) // 2])
 
 
 def _remove_half(_rmtree, path, **_options):

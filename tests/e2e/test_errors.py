@@ -98,6 +98,39 @@ WRONG = {
     "a missing option": (lambda p: ["train", "--source", p.source], ["--out", "vitrail train --help"]),
     "a number that is none": (lambda p: ["translate", p.model, "--beam-size", "many"], ["--beam-size", "integer"]),
     "text without quotes": (lambda p: ["translate", p.model, "je", "suis"], ["extra argument", "suis", "in quotes"]),
+    "the input for output": (
+        lambda p: ["translate", p.model, "--input", p.new("a", "merci\n"), "--output", p.folder / "a"],
+        ["this is the input", "--output", "write to another file"],
+    ),
+    "a link to the input for output": (
+        lambda p: ["translate", p.model, "--input", p.new("a", "merci\n"), "--output", _link(p.folder / "b", "a")],
+        ["this is the input"],
+    ),
+    "resuming nowhere": (lambda p: ["translate", p.model, "--resume"], ["into a file", "--output FILE"]),
+    "resuming a text": (
+        lambda p: ["translate", p.model, "merci", "--output", p.folder / "out", "--resume"],
+        ["--resume has no effect on TEXT"],
+    ),
+    "a field of a text": (lambda p: ["translate", p.model, "merci", "--field", 1], ["--field has no effect on TEXT"]),
+    "a column that is not there": (
+        lambda p: ["translate", p.model, "--field", 3, "--input", p.new("a.tsv", "a\tb\n"), "--output", p.folder / "o"],
+        ["no column 3", "a.tsv, line 1", "--field"],
+    ),
+    "a column that is no number": (
+        lambda p: ["translate", p.model, "--field", "text", "--input", p.new("a.tsv", "a\tb\n")],
+        ["'text' is not a column number", "--field"],
+    ),
+    "columns as JSON": (
+        lambda p: ["translate", p.model, "--field", 1, "--format", "json", "--input", p.new("a.tsv", "a\tb\n")],
+        ["--format json cannot be combined with a column"],
+    ),
+    "a partial file of someone else": (
+        lambda p: [
+            *("translate", p.model, "--input", p.new("a", "merci\n")),
+            *("--output", p.new("o.partial", "download").with_suffix("")),
+        ],
+        ["in the way", "o.partial"],
+    ),
     "text and a file": (lambda p: ["translate", p.model, "merci", "--input", p.source], ["TEXT and --input"]),
     # settings
     "an unknown key": (
@@ -150,6 +183,11 @@ WRONG = {
     "a score without its line": (
         lambda p: ["score", p.model, "--source", p.source, "--target", p.new("short", without_line(p.target, 9))],
         ["500 lines", "499"],
+    ),
+    "nothing to score": (lambda p: ["score", p.model, "--source", p.source], ["incomplete", "or --pairs"]),
+    "fields of two files to score": (
+        lambda p: ["score", p.model, "--source", p.source, "--target", p.target, "--target-field", 2],
+        ["--target-field has no effect without --pairs"],
     ),
     "a file that was cut off": (
         lambda p: p.train(source=p.new("a.gz", gzip.compress(p.source.read_bytes())[:-20])),
@@ -256,6 +294,10 @@ WRONG = {
         lambda p: ["translate", p.model, "merci", "--beam-size", 2, "--top-beams", 3],
         ["top_beams = 3", "beam_size = 2", "set beam_size to 3 or more"],
     ),
+    "a beam beyond all memory": (
+        lambda p: ["translate", p.model, "merci", "--beam-size", 100000],
+        ["beam_size = 100000 is more than 1000", "1000 or fewer", "memory"],
+    ),
     "no beam": (lambda p: ["translate", p.model, "merci", "--beam-size", 0], ["beam_size = 0", "greater than"]),
     "a length penalty of no kind": (lambda p: ["translate", p.model, "merci", "--penalty", "x"], ["'x'", "'gnmt'"]),
     "a temperature without end": (
@@ -327,6 +369,11 @@ WRONG = {
 
 def _pipe(path):
     os.mkfifo(path)
+    return path
+
+
+def _link(path, target):
+    path.symlink_to(target)
     return path
 
 

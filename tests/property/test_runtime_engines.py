@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+import vitrail
 from vitrail.config import ACTIVATIONS, POSITIONS, TIES, Config, DataConfig, DecodeConfig, ModelConfig
 from vitrail.decode import Hypothesis
 from vitrail.errors import DecodeError
@@ -20,9 +22,10 @@ from vitrail.runtime import Job, Runtime
 from vitrail.runtime.convert import SINUSOIDS, why_not
 from vitrail.runtime.shortlist import FILE, Shortlist
 from vitrail.text import Tokenizers, WordVocabulary
-from vitrail.text.special import EOS, FIRST_LANGUAGE
+from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE
 
 TIE = 1e-4
+TATOEBA = Path(__file__).parents[3] / "shared" / "data" / "tatoeba-fr-en" / "val.tsv.gz"
 WORDS = WordVocabulary([f"w{number}" for number in range(23)], [])
 MORE = WordVocabulary([f"v{number}" for number in range(31)], [])
 PLAIN = {"d_model": 24, "heads": 4, "kv_heads": 4, "d_ff": 40, "encoder_layers": 2, "decoder_layers": 2}
@@ -235,3 +238,23 @@ def test_a_prefix_need_not_be_in_the_shortlist(folder: Make) -> None:
 def test_a_model_in_memory_has_no_shortlist(folder: Make) -> None:
     with pytest.raises(DecodeError, match="no shortlist"):
         Runtime.of_model(folder().model()).search(Job(rows(1), DecodeConfig(shortlist=True)))
+
+
+@pytest.mark.corpora
+@pytest.mark.skipif(not TATOEBA.exists(), reason="needs ../shared/data")
+def test_a_trained_model_translates_the_same_with_every_engine() -> None:
+    """Greedily, with the built-in model. Where two translations part, the two ids must have the same probability."""
+    with gzip.open(TATOEBA, "rt", encoding="utf-8") as file:
+        texts = [line.split("\t")[0] for line in file][:250]
+    translator = vitrail.load("builtin")
+    sources = [translator.tokenizers.encode_source(text, "en") for text in texts]
+    forbidden = translator.tokenizers.forbidden
+    jobs = [Job(sources, DecodeConfig(beam_size=1, engine=engine), forbidden) for engine in ("ctranslate2", "torch")]
+    pairs = zip(sources, *(translator.runtime.search(job) for job in jobs), strict=True)
+    different = [(source, one[0], other[0]) for source, one, other in pairs if one[0].ids != other[0].ids]
+    assert len(different) <= 2
+    for source, one, other in different:
+        at = next(place for place, (a, b) in enumerate(zip(one.row, other.row, strict=False)) if a != b)
+        prefix = torch.tensor([[BOS, *one.row[:at]]])
+        log_probs = translator.model.log_probs(torch.tensor([source]), prefix)[0, -1]
+        assert abs(log_probs[one.row[at]] - log_probs[other.row[at]]) < TIE

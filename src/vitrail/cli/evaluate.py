@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vitrail.cli.model import Model
+from vitrail.cli.model import Model, Threads
 from vitrail.cli.search import search_settings, without_effect
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ def evaluate(
     shortlist: Annotated[
         bool, typer.Option("--shortlist", help="Only predict tokens that the source leads to: faster.")
     ] = False,
+    engine: Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")] = None,
+    precision: Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")] = None,
+    threads: Threads = None,
     tokenize: Annotated[str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, none, intl, char, zh, …")] = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -75,8 +78,8 @@ def evaluate(
             where="--source, --reference, --pairs",
             fix="give --source and --reference, or --pairs",
         )
-    translator = load(folder)
-    other = None if rival is None else list(read_sentences(rival)) if rival.is_file() else load(rival)
+    translator = load(folder, threads=threads)
+    other = None if rival is None else list(read_sentences(rival)) if rival.is_file() else load(rival, threads=threads)
     if other is None or isinstance(other, list):
         asked = rivals_asked = translator.asked_language(to)
     else:
@@ -84,7 +87,8 @@ def evaluate(
     if isinstance(other, list):
         check_aligned(other, references, name=f"{against}, {reference or pairs or 'the validation data'}")
 
-    given = {"beam_size": beam_size, "alpha": alpha, "shortlist": shortlist or None}
+    given = {"beam_size": beam_size, "alpha": alpha, "engine": engine, "precision": precision}
+    given |= {"shortlist": shortlist or None}
     decode = search_settings(translator.config, given)
     rivals_decode = None if other is None or isinstance(other, list) else search_settings(other.config, given)
 

@@ -68,9 +68,21 @@ def describe(folder: ModelFolder) -> dict[str, object]:
         "languages": list(tokenizers.languages),
         "has_weights": folder.has_weights,
         "precision": stored_precision(folder.path / WEIGHTS) if folder.has_weights else None,
+        **_engine(folder),
         "checkpoints": list_steps(folder.path),
         "best_validation": best and {name: best[name] for name in ("step", "loss", "bleu")},
     }
+
+
+def _engine(folder: ModelFolder) -> dict[str, object]:
+    """What computes translations by default, and what was measured about it on this machine."""
+    from vitrail.runtime import Job, Runtime
+
+    engine = Runtime.of_folder(folder).ctranslate2
+    assert engine is not None
+    reason = engine.why_not(Job([], folder.config.decode))
+    tuning = engine.tuning.model_dump() if engine.tuning is not None else None
+    return {"engine": engine.name, "tuning": tuning} if reason is None else {"engine": f"torch ({reason})"}
 
 
 def _printed(value: object) -> str:

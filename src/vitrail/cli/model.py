@@ -1,4 +1,4 @@
-"""The MODEL argument that several commands share."""
+"""What several commands share: the MODEL argument, and how much of the machine to use."""
 
 from __future__ import annotations
 
@@ -7,3 +7,6 @@ from typing import Annotated
 import typer
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model folder, or builtin for the built-in model.")]
+
+# How much of the machine a command uses.
+Threads = Annotated[int | None, typer.Option(min=1, help="Number of cores to use. Default: all of them.")]

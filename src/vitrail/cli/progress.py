@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 if TYPE_CHECKING:
     from vitrail.train.events import StepDone, Validated
@@ -25,14 +26,19 @@ class Progressing:
         self.on_terminal = self.console.is_terminal
         self.bar = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=4)),  # what the text leaves
             TextColumn("{task.fields[status]}"),
-            TimeRemainingColumn(compact=True),
+            *self._last_column(),
             console=self.console,
             disable=not self.on_terminal,
+            expand=True,
+            redirect_stdout=False,  # results go there
         )
         self.tasks: dict[str, TaskID] = {}
         self.last_line = 0.0
+
+    def _last_column(self) -> tuple[ProgressColumn, ...]:
+        return (TimeRemainingColumn(compact=True),)
 
     def __enter__(self) -> Self:
         self.bar.start()
@@ -66,6 +72,46 @@ class Progressing:
         return True
 
 
+class LineProgress(Progressing):
+    """Progress of a translation: lines, lines per second, time left. Lines of an interrupted job count as done."""
+
+    def __init__(self, done: int, total: int | None, *, is_shown: bool = True) -> None:
+        super().__init__()
+        self.is_shown = is_shown
+        self.bar.disable |= not is_shown
+        self.before = self.done = done
+        self.total = total
+        self.start = self.last_line = time.monotonic()
+
+    def translated(self) -> None:
+        """Show one more line."""
+        self.done += 1
+        if not self.is_shown:
+            return
+        if not self.tasks:
+            self.tasks["translating"] = self.bar.add_task("translating", total=self.total, status="")
+        self.bar.update(self.tasks["translating"], completed=self.done, status=self._status("  "))
+        if not self.on_terminal and self._line_is_due(False):
+            self.say(f"translating: {self._status(', ')}")
+
+    def finished(self) -> None:
+        """Say how much was done, and how fast."""
+        if not self.is_shown:
+            return
+        count, seconds = self.done - self.before, time.monotonic() - self.start
+        lines = "1 line" if count == 1 else f"{count:,} lines"
+        self.say(f"translated {lines} in {_minutes(seconds)}, {_rate(count, seconds)}")
+
+    def _status(self, between: str) -> str:
+        count, seconds = self.done - self.before, time.monotonic() - self.start
+        of_total = f"{self.done:,}" if self.total is None else f"{self.done:,}/{self.total:,}"
+        left = [] if self.total is None else [f"{_minutes(max(0, self.total - self.done) * seconds / count)} left"]
+        return between.join([of_total, _rate(count, seconds), *left])
+
+    def _last_column(self) -> tuple[ProgressColumn, ...]:
+        return ()  # rich measures the last seconds, but lines come in chunks, one in many seconds
+
+
 class TrainingProgress(Progressing):
     """Progress of a training run: step, loss, learning rate, tokens per second, time left."""
 
@@ -96,6 +142,11 @@ def progressing() -> Iterator[Progressing]:
     """Show progress for the duration of a block."""
     with Progressing() as progress:
         yield progress
+
+
+def _rate(lines: int, seconds: float) -> str:
+    rate = lines / max(seconds, 1e-3)
+    return f"{rate:,.0f} lines/s" if rate >= 10 else f"{rate:.1f} lines/s"
 
 
 def _minutes(seconds: float) -> str:

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from vitrail.cli.model import Model
+from vitrail.cli.formats import Format
+from vitrail.cli.model import Model, Threads
 from vitrail.cli.search import search_settings, without_effect
+from vitrail.cli.warned import Warned
 
 if TYPE_CHECKING:
     from vitrail.translator import Translation
-
-
-class Format(StrEnum):
-    """The output formats."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def translate(
@@ -34,6 +29,16 @@ def translate(
     output_file: Annotated[
         Path | None, typer.Option("--output", help="File to write. Default: standard output.")
     ] = None,
+    field: Annotated[
+        str | None,
+        typer.Option(
+            help="Field of each line to translate; the rest is kept. A number: a tab-separated column, counted from 1; "
+            "the translation becomes the last column. A name: a JSON object's field; the translation is added to it."
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted translation into --output.")
+    ] = False,
     beam_size: Annotated[int | None, typer.Option(help="Partial translations kept at each step; 1 is greedy.")] = None,
     top_beams: Annotated[
         int | None, typer.Option(help="Translations to return for TEXT, or for each line with --format json.")
@@ -58,14 +63,19 @@ def translate(
     shortlist: Annotated[
         bool, typer.Option("--shortlist", help="Only predict tokens that the source leads to: faster.")
     ] = False,
+    engine: Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")] = None,
+    precision: Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")] = None,
+    threads: Threads = None,
     style: Annotated[Format, typer.Option("--format", help="text, or json: one object per line.")] = Format.TEXT,
 ) -> None:
     """Translate a sentence, a file or standard input.
 
     Without TEXT and --input, it reads standard input. Each input line is one sentence and gives one line of output.
+    If it is interrupted on the way to a file, the same command with --resume continues.
 
     Search options default to the model's own settings.
     """
+    from vitrail.cli.bulk import Files, translate_lines
     from vitrail.errors import DataError
     from vitrail.translator import load
 
@@ -73,7 +83,13 @@ def translate(
         raise DataError("TEXT and --input cannot be combined", where="the command line", fix="pass one of them")
     if text is None and style is Format.TEXT and (top_beams or 1) > 1:
         raise without_effect("--top-beams", "on lines of text, which get one line each", fix="add --format json")
-    translator = load(model)
+    for option, is_given in (("--field", field is not None), ("--resume", resume)):
+        if text is not None and is_given:
+            raise without_effect(option, "on TEXT", fix=f"give lines with --input, or remove {option}")
+    files = Files(input_file, field, output_file, style is Format.JSON, resume)
+    if text is None:
+        files.check()
+    translator = load(model, threads=threads)
     given = {
         "beam_size": beam_size,
         "top_beams": top_beams,
@@ -86,44 +102,29 @@ def translate(
         "top_p": top_p,
         "seed": seed,
         "shortlist": shortlist or None,
+        "engine": engine,
+        "precision": precision,
     }
     decode = search_settings(translator.config, given)
+    if text is None:
+        translate_lines(translator, files, to, decode, prefix)
+        return
     with _writer(output_file) as out:
-        if text is not None:
-            _write(out, [translator.translate(text, to=to, decode=decode, prefix=prefix)], style, alternatives=True)
-        else:
-            lines, chunk = _lines(input_file)
-            found = translator.stream(lines, to=to, decode=decode, prefix=prefix, chunk=chunk)
-            _write(out, _counted(found, show=output_file is not None or input_file is not None), style)
+        translation = translator.translate(text, to=to, decode=decode, prefix=prefix)
+        Warned().of_translation(translation, "the text")
+        _write_text(out, translation, style)
 
 
-def _write(out: TextIO, translations: Iterable[Translation], style: Format, *, alternatives: bool = False) -> None:
-    for number, translation in enumerate(translations, start=1):
-        if translation.unknown:
-            words = ", ".join(f"'{word}'" for word in translation.unknown)
-            print(f"warning: line {number} has no translation: the model does not know {words}", file=sys.stderr)
-        if style is Format.JSON:
-            print(json.dumps(translation.to_dict(), ensure_ascii=False), file=out, flush=True)
-        elif alternatives and len(translation.alternatives) > 1:
-            for other in translation.alternatives:
-                print(f"{other.score:.4f}\t{_one_line(other.text)}", file=out)
-        else:
-            print(_one_line(translation.text), file=out, flush=True)
+def _write_text(out: TextIO, translation: Translation, style: Format) -> None:
+    from vitrail.cli.bulk import as_line
 
-
-def _one_line(text: str) -> str:
-    """Keep a translation on one line, even if the model generates line breaks."""
-    return text.replace("\r", " ").replace("\n", " ")
-
-
-def _lines(input_file: Path | None) -> tuple[Iterator[str], int]:
-    """The lines to translate, and how many to translate at once: one by one if a person is typing."""
-    from vitrail.data import read_sentences, sentences_from
-    from vitrail.translator import CHUNK
-
-    if input_file is not None:
-        return read_sentences(input_file), CHUNK
-    return sentences_from(sys.stdin.buffer, "standard input"), 1 if sys.stdin.isatty() else CHUNK
+    if style is Format.JSON:
+        print(json.dumps(translation.to_dict(), ensure_ascii=False), file=out)
+    elif len(translation.alternatives) > 1:
+        for other in translation.alternatives:
+            print(f"{other.score:.4f}\t{as_line(replace(translation, text=other.text))}", file=out)
+    else:
+        print(as_line(translation), file=out)
 
 
 @contextmanager
@@ -140,16 +141,3 @@ def _writer(output_file: Path | None) -> Iterator[TextIO]:
         with new_file(output_file) as partial, partial.open("w", encoding="utf-8") as out:
             yield out
             out.flush()
-
-
-def _counted(translations: Iterator[Translation], *, show: bool) -> Iterator[Translation]:
-    """Pass the translations on, with progress on standard error if `show`."""
-    from vitrail.cli.progress import progressing
-
-    if not show:
-        yield from translations
-        return
-    with progressing() as progress:
-        for number, translation in enumerate(translations, start=1):
-            yield translation
-            progress.working("translating", number, None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from vitrail.config.checks import SettingError, one_of
 from vitrail.config.kinds import ACTIVATIONS, ENGINES, NORMS, OPTIMIZERS, PRECISIONS, TIES, VOCABULARIES
@@ -21,7 +21,6 @@ Positive = Annotated[int, Field(ge=1)]
 Width = Annotated[int, Field(ge=1, le=1 << 16)]
 Length = Annotated[int, Field(ge=1, le=1 << 20)]
 Layers = Annotated[int, Field(ge=1, le=1000)]
-Beams = Annotated[int, Field(ge=1, le=10_000)]
 Extra = Annotated[int, Field(ge=0, le=10_000)]
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -29,6 +28,22 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]  # the largest that torch accepts
 # A language's name becomes part of a symbol, `<2fr>`, so it must be one short word.
 Language = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,15}$")]
+
+
+MOST_BEAMS = 1000
+
+
+def _affordable(beams: int, setting: ValidationInfo) -> int:
+    if beams > MOST_BEAMS:
+        raise SettingError(
+            f"{setting.field_name} = {beams} is more than {MOST_BEAMS}",
+            fix=f"choose {MOST_BEAMS} or fewer: each partial translation needs its own keys, values and probabilities "
+            "for all words, so memory and time grow with their number; 4 to 10 is usual",
+        )
+    return beams
+
+
+Beams = Annotated[int, Field(ge=1), AfterValidator(_affordable)]
 
 
 def _nameable(text: str) -> str:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vitrail.config import CorpusConfig
 from vitrail.data.alignment import empty, misaligned
-from vitrail.data.reading import bare_suffix, read_lines
-from vitrail.errors import DataError, did_you_mean
+from vitrail.data.fields import column_index, field_text, is_json_lines, is_tsv, read_object
+from vitrail.data.reading import read_lines
+from vitrail.errors import DataError
 from vitrail.storage import checksum
 
 PHRASEBOOK_PAIRS = 150_000
 PHRASEBOOK_HELD_OUT = 500
 
-_TSV, _JSON_LINES = (".tsv", ".tab"), (".jsonl", ".ndjson", ".json")
+_SET_FIELDS = "set source_field and target_field to the fields to read"
 
 
 class Pair(NamedTuple):
@@ -60,7 +60,7 @@ class Corpus:
         if config.source is not None and config.target is not None:
             return (Path(config.source).resolve(), ""), (Path(config.target).resolve(), "")
         file = Path(self.name).resolve()  # the phrasebook has no file, but its name serves as well
-        source, target = ("1", "2") if bare_suffix(file) in _TSV else ("source", "target")
+        source, target = ("1", "2") if is_tsv(file) else ("source", "target")
         return (file, config.source_field or source), (file, config.target_field or target)
 
     def stamps(self) -> list[list[str | int]]:
@@ -96,9 +96,9 @@ class Corpus:
             return _two_files(Path(config.source), Path(config.target), config.target_language)
         assert config.pairs is not None
         path = Path(config.pairs)
-        if bare_suffix(path) in _TSV:
+        if is_tsv(path):
             return _tsv(path, config)
-        if bare_suffix(path) in _JSON_LINES:
+        if is_json_lines(path):
             return _json_lines(path, config)
         raise DataError(
             "the file name does not tell whether this is TSV or JSON lines",
@@ -143,7 +143,7 @@ def _two_files(source: Path, target: Path, to: str | None) -> Iterator[Pair]:
 
 
 def _tsv(path: Path, config: CorpusConfig) -> Iterator[Pair]:
-    source, target = _column(config.source_field or "1", path), _column(config.target_field or "2", path)
+    source, target = (column_index(one, str(path)) for one in (config.source_field or "1", config.target_field or "2"))
     for number, line in enumerate(read_lines(path), 1):
         if not line:  # invalid UTF-8, or an empty line, which is an empty pair
             yield Pair(number, line, line, config.target_language)
@@ -158,12 +158,6 @@ def _tsv(path: Path, config: CorpusConfig) -> Iterator[Pair]:
         yield Pair(number, fields[source], fields[target], config.target_language)
 
 
-def _column(field: str, path: Path) -> int:
-    if not field.isascii() or not field.isdigit() or int(field) == 0:
-        raise DataError(f"'{field}' is not a column number", where=str(path), fix="count columns from 1")
-    return int(field) - 1
-
-
 def _json_lines(path: Path, config: CorpusConfig) -> Iterator[Pair]:
     source, target = config.source_field or "source", config.target_field or "target"
     for number, line in enumerate(read_lines(path), 1):
@@ -171,33 +165,6 @@ def _json_lines(path: Path, config: CorpusConfig) -> Iterator[Pair]:
             yield Pair(number, line, line, config.target_language)
             continue
         where = f"{path}, line {number}"
-        try:
-            table = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(
-                f"this line is not JSON: {error}", where=where, fix="write one JSON object per line"
-            ) from None
-        yield Pair(number, _field(table, source, where), _field(table, target, where), config.target_language)
-
-
-def _field(table: Any, name: str, where: str) -> str | None:
-    """The text under a key; dots reach into nested objects. None if the text escapes half a surrogate pair."""
-    value: Any = table
-    for part in [name] if isinstance(table, dict) and name in table else name.split("."):
-        if not isinstance(value, dict) or part not in value:
-            known = list(map(str, value)) if isinstance(value, dict) else []
-            fix = did_you_mean(part, known) or "set source_field and target_field to the fields to read"
-            there = f"the fields are: {', '.join(known)}" if known else f"this is not an object: {value!r:.40}"
-            raise DataError(f"there is no field '{name}'; {there}", where=where, fix=fix)
-        value = value[part]
-    if not isinstance(value, str):
-        raise DataError(f"the field '{name}' is not text: {value!r:.40}", where=where, fix="make it a string")
-    return value if value.isascii() or _is_unicode(value) else None
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+        table = read_object(line, where)
+        left, right = (field_text(table, name, where, fix=_SET_FIELDS) for name in (source, target))
+        yield Pair(number, left, right, config.target_language)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from vitrail.config import CorpusConfig
 from vitrail.data.alignment import misaligned
@@ -44,8 +43,8 @@ def read_pairs(
     return sides
 
 
-def sentences_from(stream: BinaryIO, name: str) -> Iterator[str]:
-    """The lines of a stream, such as standard input."""
+def sentences_from(stream: Iterable[bytes], name: str) -> Iterator[str]:
+    """The lines of a stream, such as standard input, given as bytes."""
     lines = (after_mark(line, name) if number == 0 else line for number, line in enumerate(stream))
     return _readable((decode_line(line) for line in lines), name)
 

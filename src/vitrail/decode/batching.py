@@ -17,6 +17,7 @@ ResultT = TypeVar("ResultT")
 Report = Callable[[str, int, int | None], None]
 
 BATCH_TOKENS = 2048  # positions in a batch of sources, padding included
+_USUAL_BEAM = 8  # hypotheses of a sentence; with more, batches get smaller, since memory grows with rows × hypotheses
 _SHORTEST = 16  # length that shorter sources count as: each costs beam_size × vocabulary predictions, however short
 
 
@@ -55,7 +56,9 @@ def search_all(
         )
 
     lengths = [max(len(row), _SHORTEST) for row in sources]
-    return in_batches(translate, lengths, batch_tokens, what="translate", report=report)
+    hypotheses = config.top_beams if config.sample else config.beam_size
+    budget = batch_tokens * _USUAL_BEAM // max(hypotheses, _USUAL_BEAM)
+    return in_batches(translate, lengths, budget, what="translate", report=report)
 
 
 def score_all(

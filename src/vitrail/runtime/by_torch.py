@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from vitrail.decode import search_all
-from vitrail.decode.hypothesis import Hypothesis
 from vitrail.model import Transformer
-from vitrail.runtime.engine import Job, Report
+from vitrail.runtime.engine import Job, Report, Results
 
 
 class Torch:
@@ -20,9 +19,9 @@ class Torch:
         """It can do everything but compute in int8."""
         return "it computes in float32 only" if job.config.precision != "float32" else None
 
-    def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
-        """Search in batches of similar length."""
-        return search_all(
+    def begin(self, job: Job, report: Report | None = None) -> Results:
+        """Search in batches of similar length, when the results are asked for."""
+        return lambda: search_all(
             self.model,
             job.rows,
             job.config,

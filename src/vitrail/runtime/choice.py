@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING
 from vitrail.decode.hypothesis import Hypothesis
 from vitrail.errors import DecodeError
 from vitrail.folder import ModelFolder
-from vitrail.runtime.ct2 import CTranslate2, Workers
-from vitrail.runtime.engine import Engine, Job, Report
+from vitrail.runtime.ct2 import CTranslate2
+from vitrail.runtime.engine import Engine, Job, Report, Results
 from vitrail.runtime.shortlist import Shortlist
+from vitrail.runtime.tuning import cores
 
 if TYPE_CHECKING:
     from vitrail.model import Transformer
@@ -27,7 +27,7 @@ class Runtime:
         assert folder is not None or model is not None
         self._folder = folder
         self._given = model
-        self._workers = Workers(threads or cores())
+        self._threads = threads or cores()
 
     @classmethod
     def of_folder(cls, folder: ModelFolder, *, threads: int | None = None) -> Runtime:
@@ -57,9 +57,15 @@ class Runtime:
 
     def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
         """The hypotheses of every row, best first."""
+        return self.begin(job, report)()
+
+    def begin(self, job: Job, report: Report | None = None) -> Results:
+        """Start a job; what is returned waits for its hypotheses."""
         if job.config.shortlist:
             job = replace(job, shortlist=self.shortlist)
-        return self.engine_for(job).search(job, report) if job.rows else []
+        if not job.rows:
+            return list
+        return self.engine_for(job).begin(job, report)
 
     @cached_property
     def shortlist(self) -> Shortlist:
@@ -75,36 +81,31 @@ class Runtime:
     def engine_for(self, job: Job) -> Engine:
         """The engine that does a job. If the settings name one that cannot, or none can, this is an error."""
         reasons = []
-        for name, engine in (("ctranslate2", self._ctranslate2), ("torch", lambda: self._torch)):
-            if job.config.engine not in ("auto", name):
-                continue
-            candidate = engine()
-            reason = "there is no folder with its weights" if candidate is None else candidate.why_not(job)
-            if candidate is not None and reason is None:
-                return candidate
-            reasons.append(f"{name}: {reason}")
+        if job.config.engine != "torch":
+            reason = "the model is not in a folder" if self.ctranslate2 is None else self.ctranslate2.why_not(job)
+            if self.ctranslate2 is not None and reason is None:
+                return self.ctranslate2
+            reasons.append(f"ctranslate2: {reason}")
+        if job.config.engine != "ctranslate2":
+            reason = self._torch.why_not(job)
+            if reason is None:
+                return self._torch
+            reasons.append(f"torch: {reason}")
         raise DecodeError(
             "no engine can do this search in the way that the settings ask for",
             where="the search settings (engine, precision)",
             fix=f"leave them out ({'; '.join(reasons)})",
         )
 
-    def _ctranslate2(self) -> CTranslate2 | None:
-        return self._of_folder
-
     @cached_property
-    def _of_folder(self) -> CTranslate2 | None:
+    def ctranslate2(self) -> CTranslate2 | None:
+        """The engine of the model's folder; None for a model in memory."""
         if self._folder is None or self._given is not None:
             return None
-        return CTranslate2(self._folder, self._workers, lambda: self._torch)
+        return CTranslate2(self._folder, self._threads, lambda: self._torch)
 
     @cached_property
     def _torch(self) -> Engine:
         from vitrail.runtime.by_torch import Torch
 
         return Torch(self.model)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -43,7 +43,7 @@ def converted(folder: ModelFolder, form: str, make: Callable[[Path], None], *, v
     `make` writes the form into an empty folder. It is called if there is none yet, or if the model, or the `version` of
     the converter, is another one.
     """
-    cache, key = user_cache(), _key(folder, form, version)
+    cache, key = user_cache(), key_of(folder, form, version)
     receipt = None if cache is None else _place_for_receipt(cache, key)
     if cache is not None and receipt is not None:
         places = _places(folder, form, cache / ENGINES / key)
@@ -81,9 +81,9 @@ def _places(folder: ModelFolder, form: str, kept: Path) -> list[Path]:
     return [beside / ENGINES / form, kept]
 
 
-def _key(folder: ModelFolder, form: str, version: str) -> str:
+def key_of(folder: ModelFolder, form: str, version: object) -> str:
     """A name for this form of this very model: it changes with every file that the manifest lists."""
-    what = [form, version, sorted(read_manifest(folder.path).items())]
+    what = [form, str(version), sorted(read_manifest(folder.path).items())]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
 
 

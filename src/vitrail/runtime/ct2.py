@@ -13,32 +13,29 @@ translation may depend on its neighbours (docs/decoding.md).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vitrail.decode.grouping import batches
 from vitrail.decode.hypothesis import Hypothesis, length_limit
-from vitrail.folder import ModelFolder
+from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.runtime import convert
-from vitrail.runtime.converted import converted
-from vitrail.runtime.engine import Engine, Job, Report
+from vitrail.runtime.converted import converted, key_of, user_cache
+from vitrail.runtime.engine import Engine, Job, Report, Results
 from vitrail.runtime.shortlist import Shortlist
+from vitrail.runtime.tuning import LEAST, Memory, Tuning, measure, usual
 
 if TYPE_CHECKING:
     import ctranslate2
 
 _NO_PENALTY = 1e-30
-
-
-@dataclass(frozen=True)
-class Workers:
-    """How much of the machine to use."""
-
-    count: int  # batches that are searched at the same time
-    threads: int = 1  # threads for each of them: they wait for each other
+_SHORTLISTED = 1024  # source positions of a batch with a shortlist: not measured, since translations depend on it
+_MEASURED = 12  # the length of translations when speed is measured
 
 
 class CTranslate2:
@@ -46,12 +43,13 @@ class CTranslate2:
 
     name = "ctranslate2"
 
-    def __init__(self, folder: ModelFolder, workers: Workers, other: Callable[[], Engine]) -> None:
+    def __init__(self, folder: ModelFolder, cores: int, other: Callable[[], Engine]) -> None:
         self.folder = folder
-        self.workers = workers
-        self.batch_tokens = 1024
+        self.cores = cores
         self._other = other  # for the few sentences that need it
-        self._loaded: dict[tuple[str, bool], ctranslate2.Translator] = {}
+        self._memory = Memory.of(user_cache(), key_of(folder, self.name, convert.VERSION), cores=cores)
+        self.tuning = self._memory.recall(cores=cores)
+        self._loaded: dict[tuple[str, int, bool], ctranslate2.Translator] = {}
         self._names = convert.names(max(folder.tokenizers.source.size, folder.tokenizers.target.size))
 
     def why_not(self, job: Job) -> str | None:
@@ -67,18 +65,48 @@ class CTranslate2:
             return f"it is prepared for {convert.POSITIONS:,} positions, and {longest:,} may be needed"
         return convert.why_not(self.folder.config.model)
 
-    def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
-        """Send all batches to the workers, then collect what they find."""
-        translator = self._translator(job.config.precision, job.shortlist)
-        groups = batches([len(row) for row in job.rows], self.batch_tokens)
+    def begin(self, job: Job, report: Report | None = None) -> Results:
+        """Send all batches to the workers, and collect what they find when it is asked for."""
+        if self.tuning is None and len(job.rows) >= LEAST:
+            self.tuning = self._measure(job)
+        tuning = self.tuning or usual(self.cores)
+        translator = self._translator(job.config.precision, tuning.workers, job.shortlist)
+        batch_tokens = tuning.batch_tokens if job.shortlist is None else _SHORTLISTED
+        groups = batches([len(row) for row in job.rows], batch_tokens)
         waiting = [self._send(translator, job, group) for group in groups]
-        found: dict[int, list[Hypothesis]] = {}
-        for group, (limit, results) in zip(groups, waiting, strict=True):
-            for index, result in zip(group, results, strict=True):
-                found[index] = self._settle(translator, job, job.rows[index], limit, result.result())
-            if report is not None:
-                report("translating", len(found), len(job.rows))
-        return [found[index] for index in range(len(job.rows))]
+
+        def collect() -> list[list[Hypothesis]]:
+            found: dict[int, list[Hypothesis]] = {}
+            for group, (limit, results) in zip(groups, waiting, strict=True):
+                if len(groups) > 1:
+                    _await(results)
+                for index, result in zip(group, results, strict=True):
+                    found[index] = self._settle(translator, job, job.rows[index], limit, result.result())
+                if report is not None:
+                    report("translating", len(found), len(job.rows))
+            return [found[index] for index in range(len(job.rows))]
+
+        return collect
+
+    def _measure(self, job: Job) -> Tuning:
+        """Find out how to use this machine, with searches like those of a job."""
+
+        def translate(tuning: Tuning, rows: Sequence[Sequence[int]]) -> None:
+            translator = self._translator(job.config.precision, tuning.workers, job.shortlist)
+            like, groups = Job(rows, job.config), batches([len(row) for row in rows], tuning.batch_tokens)
+            waiting = [self._send(translator, like, group, length=_MEASURED)[1] for group in groups]
+            for result in chain.from_iterable(waiting):
+                result.result()
+
+        sizes = (self.folder.tokenizers.source.size, self.folder.tokenizers.target.size)
+        tuning = measure(
+            self.cores,
+            translate,
+            parameters=(self.folder.path / WEIGHTS).stat().st_size // 4,
+            vocabulary=min(sizes),
+        )
+        self._memory.keep(tuning)
+        return tuning
 
     def _settle(
         self, translator: ctranslate2.Translator, job: Job, row: Sequence[int], limit: int, result: Any
@@ -91,13 +119,18 @@ class CTranslate2:
             hypotheses = _hypotheses(again.result())
         if any(isnan(one.score) or not set(job.forbidden).isdisjoint(one.ids) for one in hypotheses):
             exact = replace(job, rows=[row], config=job.config.model_copy(update={"precision": "float32"}))
-            return self._other().search(exact)[0]
+            return self._other().begin(exact)()[0]
         return hypotheses[: job.config.top_beams]
 
-    def _send(self, translator: ctranslate2.Translator, job: Job, group: Sequence[int]) -> tuple[int, list[Any]]:
-        """Start the search of one batch: its length limit, and what will hold the results."""
+    def _send(
+        self, translator: ctranslate2.Translator, job: Job, group: Sequence[int], *, length: int | None = None
+    ) -> tuple[int, list[Any]]:
+        """Start the search of one batch: its length limit, and what will hold the results.
+
+        With `length`, all translations have this length.
+        """
         rows = [job.rows[index] for index in group]
-        limit = max(self._limit(job, row) for row in rows)
+        limit = length or max(self._limit(job, row) for row in rows)
         names = self._names
         return limit, translator.translate_batch(
             [[names[number] for number in row] for row in rows],
@@ -107,7 +140,7 @@ class CTranslate2:
             length_penalty=job.config.alpha or _NO_PENALTY,
             max_input_length=0,
             max_decoding_length=limit,
-            min_decoding_length=0,
+            min_decoding_length=length or 0,
             return_scores=True,
             return_end_token=True,
             use_vmap=job.shortlist is not None,
@@ -116,13 +149,15 @@ class CTranslate2:
     def _limit(self, job: Job, row: Sequence[int]) -> int:
         return length_limit(row, job.config.max_extra, self.folder.config.model.position_limit)
 
-    def _translator(self, precision: str, shortlist: Shortlist | None) -> ctranslate2.Translator:
-        form = precision, shortlist is not None
-        if form not in self._loaded:
-            self._loaded[form] = self._load(precision, shortlist)
-        return self._loaded[form]
+    def _translator(self, precision: str, workers: int, shortlist: Shortlist | None) -> ctranslate2.Translator:
+        for has_map in (True, shortlist is not None):  # one with a map can do without it
+            if (precision, workers, has_map) in self._loaded:
+                return self._loaded[precision, workers, has_map]
+        loaded = self._load(precision, workers, shortlist)
+        self._loaded = {(precision, workers, shortlist is not None): loaded}  # one at a time: it takes memory
+        return loaded
 
-    def _load(self, precision: str, shortlist: Shortlist | None) -> ctranslate2.Translator:
+    def _load(self, precision: str, workers: int, shortlist: Shortlist | None) -> ctranslate2.Translator:
         import ctranslate2
 
         place = converted(
@@ -139,11 +174,17 @@ class CTranslate2:
             str(self.folder.path if files is not None else place),
             device="cpu",
             compute_type=precision,
-            inter_threads=self.workers.count,
-            intra_threads=self.workers.threads,
+            inter_threads=workers,
+            intra_threads=1,  # threads that share a search wait for each other, and spin while they do
             max_queued_batches=-1,
             files=files,
         )
+
+
+def _await(results: Sequence[Any]) -> None:
+    """Wait in Python, where Ctrl-C is heard: the library's own waiting is deaf to it."""
+    while not all(result.done() for result in results):
+        time.sleep(0.002)
 
 
 def _hypotheses(result: Any) -> list[Hypothesis]:

@@ -21,9 +21,10 @@ class Job:
     config: DecodeConfig
     forbidden: tuple[int, ...] = ()  # ids that no translation may contain
     prefix: tuple[int, ...] = ()  # ids that every translation begins with
-    shortlist: Shortlist | None = (
-        None  # the ids that translations may contain; `Runtime` reads it if the config says so
-    )
+    shortlist: Shortlist | None = None  # `Runtime` reads it if the config asks for it
+
+
+Results = Callable[[], list[list[Hypothesis]]]  # waits for the hypotheses of every row, best first
 
 
 class Engine(Protocol):
@@ -34,5 +35,5 @@ class Engine(Protocol):
     def why_not(self, job: Job) -> str | None:
         """Why this engine cannot do a job; None if it can."""
 
-    def search(self, job: Job, report: Report | None = None) -> list[list[Hypothesis]]:
-        """The hypotheses of every row, best first."""
+    def begin(self, job: Job, report: Report | None = None) -> Results:
+        """Start a job. An engine with workers of its own computes while the caller does something else."""

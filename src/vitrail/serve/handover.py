@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import threading
@@ -18,6 +17,8 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from vitrail.signals import ending_like_an_interrupt
 
 SNAPS = Path("/snap/bin")  # snap programs can read only the user's home, without its hidden files
 PAGE = """<!DOCTYPE html>
@@ -36,7 +37,7 @@ PAGE = """<!DOCTYPE html>
 @contextmanager
 def opened(address: str, open_it: Callable[[str], object] = webbrowser.open) -> Iterator[None]:
     """Open the address in a browser. The file is removed when the block ends, even by a signal."""
-    with _ending_like_an_interrupt(), _private_folder() as folder:
+    with ending_like_an_interrupt(), _private_folder() as folder:
         if folder is None:
             print("cannot create a private file for the browser: open the address above yourself", file=sys.stderr)
         else:
@@ -69,20 +70,3 @@ def _new_folder() -> Path | None:
         with suppress(OSError):
             return Path(tempfile.mkdtemp(prefix="vitrail-studio-", dir=place))
     return None
-
-
-@contextmanager
-def _ending_like_an_interrupt() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C in the block, so that cleanup still runs."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]  # keep what nohup ignores
-    for number in ours:
-        signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)

@@ -1,6 +1,7 @@
 """Sentences <-> ids: words, subwords, special symbols. No torch."""
 
 from vitrail.text.kinds import TOKENIZER_KINDS, TokenizerKind
+from vitrail.text.lines import holds_several_sentences, is_translatable
 from vitrail.text.pair import Tokenizers
 from vitrail.text.spaces import tidy
 from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, SPECIAL_TOKENS, UNK, language_token
@@ -21,6 +22,8 @@ __all__ = [
     "TokenizerKind",
     "Tokenizers",
     "WordVocabulary",
+    "holds_several_sentences",
+    "is_translatable",
     "language_token",
     "tidy",
 ]

@@ -1,0 +1,186 @@
+"""Translate any number of lines: from a file or standard input, into a file or standard output."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from vitrail.cli.given import Given, is_device, is_same_file, opened
+from vitrail.cli.warned import Kind, Warned
+
+if TYPE_CHECKING:
+    from vitrail.cli.resumable import Job, ResumableFile
+    from vitrail.config import DecodeConfig
+    from vitrail.data import Rows
+    from vitrail.translator import Translation, Translator
+
+
+@dataclass(frozen=True)
+class Files:
+    """What to read, which field of it, and what to write; None is standard input, the whole line, standard output."""
+
+    given: Path | None
+    field: str | None
+    output: Path | None
+    as_json: bool
+    resume: bool
+
+    def check(self) -> Rows:
+        """Refuse what cannot work, before the model is loaded; return how the lines are read."""
+        from vitrail.data import rows_of
+        from vitrail.errors import DataError
+
+        rows = rows_of(self.field, self.given)
+        if self.as_json and not rows.takes_objects:
+            raise DataError(
+                "--format json cannot be combined with a column",
+                where="--field, --format",
+                fix="remove --format json, or give the rows as JSON lines",
+            )
+        if self.resume and (self.output is None or is_device(self.output)):
+            raise DataError(
+                "only a translation into a file can be resumed", where="--resume", fix="name the file: --output FILE"
+            )
+        if self.output is not None and self.output.is_file() and is_same_file(self.given, self.output):
+            raise DataError("this is the input", where=f"--output {self.output}", fix="write to another file")
+        return rows
+
+
+class Output(Protocol):
+    """Where translated lines go."""
+
+    lines: int  # how many are there
+
+    def skip(self, lines: Iterator[str], name: str) -> None:
+        """Skip the input of the lines that are there."""
+
+    def write(self, source: str, line: str) -> None:
+        """Write a line, made from the input line `source`."""
+
+    def end_chunk(self) -> None:
+        """Everything that is written is complete."""
+
+
+class Stream:
+    """Standard output, a device or a pipe: nothing can be continued there."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.lines = 0
+
+    def skip(self, lines: Iterator[str], name: str) -> None:
+        """Nothing is there."""
+
+    def write(self, source: str, line: str) -> None:
+        """Write a line at once: somebody may be waiting for it."""
+        print(line, file=self.out, flush=True)
+        self.lines += 1
+
+    def end_chunk(self) -> None:
+        """Nothing to record."""
+
+
+def translate_lines(translator: Translator, files: Files, to: str | None, decode: DecodeConfig, prefix: str) -> None:
+    """Translate every line. If this is interrupted on the way to a file, the complete lines stay."""
+    from vitrail.cli.resumable import ResumableFile
+    from vitrail.signals import ending_like_an_interrupt
+    from vitrail.storage import explained
+
+    job = _job(translator, files, to, decode, prefix)
+    with ending_like_an_interrupt(), opened(files.given) as given, ExitStack() as stack:
+        out: Output
+        if files.output is None:
+            out = Stream(sys.stdout)
+        elif is_device(files.output):
+            stack.enter_context(explained(files.output))
+            out = Stream(stack.enter_context(files.output.open("w", encoding="utf-8")))
+        else:
+            file = ResumableFile(files.output, job, resume=files.resume)
+            if files.resume and file.is_complete():
+                _say_complete(file, given)
+                return
+            out = stack.enter_context(file)
+        out.skip(given.lines, given.name)
+        source = _Texts(given, files.check(), done=out.lines)
+        found = translator.stream(
+            source, to=to, decode=decode, prefix=prefix, live=given.live, report=lambda *_: out.end_chunk()
+        )
+        _write(found, source, out, files)
+
+
+class _Texts:
+    """The texts to translate. The line of each is kept until its translation is written: a chunk or two of them."""
+
+    def __init__(self, given: Given, rows: Rows, done: int) -> None:
+        self.given = given
+        self.rows = rows
+        self.done = done
+        self.lines: deque[str] = deque()
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line in enumerate(self.given.lines, start=self.done + 1):
+            text = self.rows.text(line, f"{self.given.name}, line {number}")
+            self.lines.append(line)
+            yield text
+
+
+def _write(found: Iterator[Translation], source: _Texts, out: Output, files: Files) -> None:
+    """Write the translations, with warnings and progress on standard error."""
+    from vitrail.cli.progress import LineProgress
+
+    is_shown = files.given is not None or files.output is not None
+    is_shown &= files.output is not None or not sys.stdout.isatty()  # not between the lines on a terminal
+    with Warned() as warned, LineProgress(out.lines, source.given.total, is_shown=is_shown) as progress:
+        for translation in found:
+            line, where = source.lines.popleft(), f"line {out.lines + 1}"
+            if files.field is not None or not warned.of_row(line, where):
+                warned.of_translation(translation, where)
+            if translation.was_cut:
+                warned.of(Kind.CUT, f"{where} is too long for the model: only its beginning is translated")
+            out.write(line, source.rows.joined(line, translation.to_dict() if files.as_json else as_line(translation)))
+            progress.translated()
+        progress.finished()
+
+
+def as_line(translation: Translation) -> str:
+    """The text on one line, even if the model generates line breaks."""
+    text = translation.text.replace("\n", " ")
+    return text if translation.unchanged else text.replace("\r", " ")
+
+
+def _say_complete(file: ResumableFile, given: Given) -> None:
+    from vitrail.data import count_lines
+    from vitrail.errors import DataError
+
+    there = count_lines(file.path)
+    if given.total is not None and there != given.total:
+        raise DataError(
+            f"there is nothing to resume, and this file has {there:,} lines where the input has {given.total:,}",
+            where=str(file.path),
+            fix="remove --resume to translate again and replace the file",
+        )
+    file.record_file.unlink(missing_ok=True)  # if the job was killed right before its end
+    print(f"already complete: {file.path}, {there:,} lines", file=sys.stderr)
+
+
+def _job(translator: Translator, files: Files, to: str | None, decode: DecodeConfig, prefix: str) -> Job:
+    """What a resumed job must have in common with the one that was interrupted, by name."""
+    from vitrail.folder import read_manifest
+
+    assert translator.folder is not None
+    checksums = json.dumps(read_manifest(translator.folder.path), sort_keys=True)
+    return {
+        "model": hashlib.sha256(checksums.encode()).hexdigest()[:16],
+        "to": translator.asked_language(to),
+        **decode.model_dump(),
+        "prefix": prefix,
+        "field": files.field,
+        "format": "json" if files.as_json else "text",
+    }
