@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
+from vitrail.cli.shortlist import shortlist as command
 from vitrail.config import Config, DataConfig, ModelConfig
 from vitrail.data import encoded, lexicon
 from vitrail.errors import DecodeError, FolderError
 from vitrail.folder import ModelFolder
-from vitrail.runtime.shortlist import ALWAYS, FILE, Shortlist
+from vitrail.runtime.shortlist import ALWAYS, FILE, FREQUENT, SIZE, Shortlist
 from vitrail.text import Tokenizers, WordVocabulary
 from vitrail.text.special import EOS
 
@@ -30,7 +32,7 @@ CONFIG = Config(model=ModelConfig(tie_embeddings="none"), data=DataConfig(joint=
 def corpus(seed: int, pairs: int = 400) -> tuple[list[str], list[str], list[int]]:
     """Sentences, their translations word by word in another order, and the dictionary: f<n> is e<dictionary[n]>.
 
-    f0 and e0 are in every sentence twice, like an article: counting alone would take e0 for the translation of every word.
+    f0 and e0 are in every sentence twice, like an article: by counting alone, e0 would translate every word.
     """
     draw = random.Random(seed)
     dictionary = [0, *draw.sample(range(1, 20), 19)]
@@ -87,6 +89,11 @@ def test_a_list_has_the_end_the_likely_words_and_the_same_spelling() -> None:
     assert EOS in made.of([[EOS]])
     both = set(made.of([WORDS.encode_source("f4"), WORDS.encode_source("f5")]).tolist())
     assert both == {*made.of([WORDS.encode_source("f4")]).tolist(), *made.of([WORDS.encode_source("f5")]).tolist()}
+
+
+def test_the_command_s_sizes_are_the_usual_ones() -> None:
+    defaults = {name: option.default for name, option in signature(command).parameters.items()}
+    assert (defaults["size"], defaults["frequent"]) == (SIZE, FREQUENT)
 
 
 def test_bytes_lead_to_bytes() -> None:

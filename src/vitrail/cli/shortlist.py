@@ -29,8 +29,8 @@ def shortlist(
         str | None,
         typer.Option(help="Language of the translations, if the model has several. The reverse is learnt as well."),
     ] = None,
-    size: Annotated[int, typer.Option(min=1, help="Most target tokens for one source token.")] = 50,
-    frequent: Annotated[int, typer.Option(min=0, help="How many frequent tokens every sentence may lead to.")] = 200,
+    size: Annotated[int, typer.Option(min=1, help="Most target tokens for one source token.")] = 30,
+    frequent: Annotated[int, typer.Option(min=0, help="How many frequent tokens every sentence may lead to.")] = 1500,
     out: Annotated[Path | None, typer.Option(help="File to write. Default: shortlist.safetensors in MODEL.")] = None,
     measure: Annotated[bool, typer.Option(help="Translate validation data to measure the cost.")] = True,
 ) -> None:

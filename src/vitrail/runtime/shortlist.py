@@ -29,7 +29,7 @@ from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, UNK
 FORMAT = 1
 FILE = "shortlist.safetensors"
 ALWAYS = (UNK, BOS, EOS)  # in every list, as CTranslate2 has it; a search may forbid some of them
-SIZE, FREQUENT, LEAST = 50, 200, 0.001  # chosen on validation data: docs/decoding.md
+SIZE, FREQUENT, LEAST = 30, 1500, 0.001  # chosen on validation data: docs/decoding.md
 _TYPES = ("U16", "U32")
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
@@ -52,23 +52,29 @@ class Shortlist:
 
     @classmethod
     def learn(
-        cls, shards: Sequence[Shard], tokenizers: Tokenizers, *, size: int, frequent: int, report: Report | None = None
+        cls,
+        shards: Sequence[Shard],
+        tokenizers: Tokenizers,
+        *,
+        size: int = SIZE,
+        frequent: int = FREQUENT,
+        report: Report | None = None,
     ) -> Shortlist:
         """A shortlist from pairs of every direction."""
         return cls.of_lexicon(learn(shards, report=report), tokenizers, size=size, frequent=frequent)
 
     @classmethod
-    def of_lexicon(
-        cls, lexicon: Lexicon, tokenizers: Tokenizers, *, size: int = SIZE, frequent: int = FREQUENT
-    ) -> Shortlist:
+    def of_lexicon(cls, lexicon: Lexicon, tokenizers: Tokenizers, *, size: int, frequent: int) -> Shortlist:
         """The most probable target ids of each source id.
 
-        `<eos>` and the language symbols, which are in every source, get a longer list: the frequent target ids. Each
-        id also gets the id that is spelled the same, for names; a byte gets all bytes, which spell what is unknown.
+        The language symbol or else `<eos>`, which is in every source, gets a longer list: the frequent target ids of
+        the language. They are the same for a whole batch, so they cost little. Every id also gets the one that is
+        spelled the same, for names; a byte gets all bytes, which spell what is unknown.
         """
         first = FIRST_LANGUAGE + len(tokenizers.languages)  # the first id that stands for text
         most, least = np.full(tokenizers.source.size, size), np.full(tokenizers.source.size, LEAST)
-        most[:first], least[:first] = frequent, 0
+        in_every_source = slice(FIRST_LANGUAGE, first) if tokenizers.languages else EOS
+        most[in_every_source], least[in_every_source] = frequent, 0
         lists: list[set[int]] = [set() for _ in range(tokenizers.source.size)]
         for source, target in zip(*(column.tolist() for column in lexicon.best(most, least)), strict=True):
             lists[source].add(target)
