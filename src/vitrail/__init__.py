@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = (
+    False  # as type checkers know it; importing typing takes long, and Ctrl-C is not handled before __main__
+)
 if TYPE_CHECKING:
+    from typing import Any
+
     from vitrail.config import Config as Config
     from vitrail.errors import VitrailError as VitrailError
     from vitrail.trace import Trace as Trace
@@ -28,6 +30,8 @@ __all__ = ["Config", "Trace", "Translation", "Translator", "VitrailError", "load
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name not in _HOMES:
         raise AttributeError(f"module 'vitrail' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)

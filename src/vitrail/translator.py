@@ -6,12 +6,14 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import ValidationError
 
 from vitrail.box import model_path
+from vitrail.confidence import Curve, confidence, read_curves
 from vitrail.config import DecodeConfig, setting_error
 from vitrail.data.arriving import arriving_chunks, fixed_chunks
 from vitrail.errors import DataError, DecodeError, TextError, did_you_mean
@@ -66,6 +68,8 @@ class Translation:
     unknown: tuple[str, ...] = ()  # words that are not in the model's vocabulary
     was_cut: bool = False  # the source was too long for the model
     unchanged: bool = False  # the source has no letter, or a NUL: `text` is the source
+    mean_log_prob: float | None = None  # of the tokens, `<eos>` included; None if nothing was translated
+    confidence: float | None = None  # the probability that the translation is good: confidence.py
 
     def to_dict(self) -> dict[str, Any]:
         """The same as a dictionary of plain values, for JSON."""
@@ -73,6 +77,7 @@ class Translation:
             "source": self.source,
             "text": self.text,
             "score": self.score,
+            **({"confidence": self.confidence} if self.confidence is not None else {}),
             "tokens": list(self.tokens),
             "alternatives": [
                 {"text": other.text, "score": other.score, "tokens": list(other.tokens)} for other in self.alternatives
@@ -105,6 +110,10 @@ class Translator:
     def model(self) -> Transformer:
         """The model in torch; loaded when it is first needed."""
         return self.runtime.model
+
+    @cached_property
+    def _curves(self) -> dict[str, Curve]:
+        return read_curves(self.folder) if self.folder is not None else {}
 
     @property
     def name(self) -> str:
@@ -310,7 +319,7 @@ class Translator:
         if unknown:
             return _Sentence(text, unknown=unknown)
         row, was_cut = self._row(number, text, to)
-        return _Sentence(text, row, was_cut=was_cut)
+        return _Sentence(text, row, was_cut=was_cut, to=to)
 
     def _start(self, prefix: str) -> list[int]:
         """The ids that every translation begins with."""
@@ -334,11 +343,11 @@ class Translator:
 
         def finish() -> list[Translation]:
             waiting = iter(results())
-            return [self._write(sentence, next(waiting) if sentence.row else []) for sentence in sentences]
+            return [self._write(sentence, next(waiting) if sentence.row else [], config) for sentence in sentences]
 
         return finish
 
-    def _write(self, sentence: _Sentence, hypotheses: list[Hypothesis]) -> Translation:
+    def _write(self, sentence: _Sentence, hypotheses: list[Hypothesis], config: DecodeConfig) -> Translation:
         found = tuple(
             Alternative(
                 text=self.tokenizers.decode(hypothesis.ids),
@@ -348,6 +357,7 @@ class Translator:
             for hypothesis in hypotheses
         )
         best = found[0] if found else Alternative(sentence.text if sentence.unchanged else "", (), 0.0)
+        mean = hypotheses[0].mean_log_prob(config) if hypotheses else None
         return Translation(
             sentence.text,
             best.text,
@@ -357,6 +367,8 @@ class Translator:
             unknown=sentence.unknown,
             was_cut=sentence.was_cut,
             unchanged=sentence.unchanged,
+            mean_log_prob=mean,
+            confidence=None if mean is None else confidence(mean, self._curves.get(sentence.to or "")),
         )
 
 
@@ -369,6 +381,7 @@ class _Sentence:
     unknown: tuple[str, ...] = ()
     was_cut: bool = False
     unchanged: bool = False
+    to: str | None = None  # the language that was asked for, if there are several
 
 
 def _with_an_end(chunks: Iterator[list[str]]) -> Iterator[list[str]]:

@@ -86,7 +86,7 @@ def test_it_has_every_file_of_the_package_its_licence_and_the_command(installed)
     assert {name.removeprefix("src/") for name in files_of_the_package()} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     (entry_points,) = (name for name in names if name.endswith("entry_points.txt"))
-    assert "vitrail = vitrail.cli:main" in zipfile.ZipFile(installed[1]).read(entry_points).decode()
+    assert "vitrail = vitrail.__main__:main" in zipfile.ZipFile(installed[1]).read(entry_points).decode()
 
 
 def test_the_archive_of_the_sources_has_every_file_of_the_package(tmp_path):

@@ -67,10 +67,10 @@ bends = [(1.0, 0, 1.0), (0.7, 0, 1.0), (1.6, 4, 1.0), (1.0, 0, 0.8), (1.3, 5, 0.
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"), bends)
 def test_frequencies_approach_the_distribution(temperature, top_k, top_p):
     draws, model = 6000, Chain(seed=3)
-    config = DecodeConfig(
-        sample=True, temperature=temperature, top_k=top_k, top_p=top_p, top_beams=draws, max_extra=1, seed=5
-    )
-    (found,) = search(model, [[EOS]], config, forbidden=FORBIDDEN)
+    config = DecodeConfig(sample=True, temperature=temperature, top_k=top_k, top_p=top_p, top_beams=1000, max_extra=1)
+    found = []
+    for seed in range(draws // 1000):
+        found += search(model, [[EOS]], config.model_copy(update={"seed": seed}), forbidden=FORBIDDEN)[0]
     firsts = Counter(hypothesis.row[0] for hypothesis in found)
     expected = plain_distribution(model.table_VV[BOS].tolist(), temperature, top_k, top_p)
     assert set(firsts) <= set(expected)

@@ -158,8 +158,24 @@ def test_a_model_in_memory_is_computed_as_it_is(folder: Make) -> None:
     model = made.model()
     with torch.no_grad():
         model.decoder.layers[0].feed_forward.outer.weight.zero_()
+    job = Job(rows(), DecodeConfig(max_extra=6))
     runtime = Runtime.of_model(model)
-    assert runtime.engine_for(Job(rows(1), DecodeConfig())).name == "torch"
+    assert runtime.engine_for(job).name == "torch"
+    changed = runtime.search(job)
+    with torch.no_grad():
+        model.load_state_dict(made.model().state_dict())
+    assert runtime.search(job) != changed, "a model that is trained on is computed as it is now"
+    assert count_ties(runtime.search(job), found_by("ctranslate2", made, rows())) == 0
+
+
+def test_a_model_that_was_changed_after_it_was_loaded_is_computed_as_it_is(folder: Make) -> None:
+    runtime, job = Runtime.of_folder(folder()), Job(rows(), DecodeConfig(max_extra=6))
+    before = runtime.search(job)
+    assert runtime.model is runtime.model and runtime.engine_for(job).name == "ctranslate2"
+    with torch.no_grad():
+        runtime.model.decoder.layers[0].feed_forward.outer.weight.zero_()
+    assert runtime.engine_for(job).name == "torch"
+    assert runtime.search(job) != before
 
 
 def test_int8_is_close_to_float32(folder: Make) -> None:

@@ -17,7 +17,7 @@ def shown(monkeypatch, *, done, total, rate, width):
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None, legacy_windows=False)
     progress.bar.disable, progress.on_terminal = False, True
     clock[0] += 1 / rate
-    progress.translated()
+    progress.translated(done + 1)
     console.print(progress.bar.get_renderable())
     return console.file.getvalue()
 
@@ -41,9 +41,9 @@ def test_elsewhere_it_is_a_line_every_ten_seconds(monkeypatch, capsys):
     clock = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
     with LineProgress(0, 250) as progress:
-        for _ in range(250):
+        for number in range(250):
             clock[0] += 0.125
-            progress.translated()
+            progress.translated(number + 1)
         progress.finished()
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "translating: 80/250, 8.0 lines/s, 0:21 left"
@@ -53,6 +53,6 @@ def test_elsewhere_it_is_a_line_every_ten_seconds(monkeypatch, capsys):
 
 def test_nothing_is_shown_if_nobody_asked(monkeypatch, capsys):
     with LineProgress(0, 2, is_shown=False) as progress:
-        progress.translated()
+        progress.translated(2)
         progress.finished()
     assert capsys.readouterr().err == ""

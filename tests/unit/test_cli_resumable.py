@@ -114,6 +114,12 @@ def test_lines_after_those_that_are_done_may_change(tmp_path):
     assert len((tmp_path / "out").read_text().splitlines()) == 11
 
 
+def test_what_follows_the_last_record_is_cut_off(tmp_path):
+    interrupted(tmp_path / "out", 5)
+    assert work(tmp_path / "out", resume=True, lines=LINES[:4]) == 3
+    assert len((tmp_path / "out").read_text().splitlines()) == 4
+
+
 def test_a_partial_file_of_someone_else_is_not_overwritten(tmp_path):
     (tmp_path / "out.partial").write_text("half a download")
     for resume in (False, True):

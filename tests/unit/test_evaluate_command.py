@@ -1,6 +1,6 @@
 import pytest
 
-from vitrail.cli.evaluate import _own_validation
+from vitrail.cli.test_set import own_validation
 from vitrail.config import Config, CorpusConfig, DataConfig
 from vitrail.data import prepare
 from vitrail.errors import DataError
@@ -23,7 +23,7 @@ def both_ways(tmp_path):
 
 
 def test_the_language_chooses_what_to_measure_on(both_ways):
-    sources, references, to = _own_validation(both_ways, "fr")
+    sources, references, to = own_validation(both_ways, "fr")
     assert to == "fr"
     assert len(sources) == 4
     assert {(reference, source) for source, reference in zip(sources, references, strict=True)} <= set(PAIRS)
@@ -31,19 +31,19 @@ def test_the_language_chooses_what_to_measure_on(both_ways):
 
 def test_several_languages_want_a_choice(both_ways):
     with pytest.raises(DataError, match="several directions") as told:
-        _own_validation(both_ways, None)
+        own_validation(both_ways, None)
     assert told.value.fix == "give --to: en, fr"
 
 
 def test_a_language_that_was_not_validated_is_refused(both_ways):
     with pytest.raises(DataError, match="no validation data into 'de'"):
-        _own_validation(both_ways, "de")
+        own_validation(both_ways, "de")
 
 
 def test_a_model_without_its_data_wants_a_test_set(both_ways):
     (both_ways / "data").rename(both_ways.parent / "elsewhere")
     with pytest.raises(DataError, match="no test set") as told:
-        _own_validation(both_ways, "fr")
+        own_validation(both_ways, "fr")
     assert "--source and --reference" in told.value.fix
 
 
@@ -51,4 +51,4 @@ def test_data_that_others_have_put_there_since_are_not_the_models_own(both_ways)
     config = ModelFolder.open(both_ways).config
     prepare(config.data, both_ways / "data", seed=2)
     with pytest.raises(DataError, match="not the data that the model was trained on"):
-        _own_validation(both_ways, "fr")
+        own_validation(both_ways, "fr")

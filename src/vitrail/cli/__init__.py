@@ -14,6 +14,7 @@ import typer
 
 from vitrail import __version__
 from vitrail.cli.average import average
+from vitrail.cli.calibrate import calibrate
 from vitrail.cli.demo import demo
 from vitrail.cli.evaluate import evaluate
 from vitrail.cli.explain import explain
@@ -34,7 +35,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, translate, explain, studio, evaluate, score, prepare, average, shortlist, info):
+commands = (demo, train, translate, explain, studio, evaluate, score, prepare, average, calibrate, shortlist, info)
+for command in commands:
     app.command()(command)
 
 

@@ -7,7 +7,7 @@ import json
 import sys
 from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -52,6 +52,10 @@ class Files:
             raise DataError("this is the input", where=f"--output {self.output}", fix="write to another file")
         return rows
 
+    def shows_progress(self) -> bool:
+        """Whether to show it: not for a plain pipe, and not between the lines on a terminal."""
+        return self.output is not None or (self.given is not None and not sys.stdout.isatty())
+
 
 class Output(Protocol):
     """Where translated lines go."""
@@ -87,32 +91,60 @@ class Stream:
         """Nothing to record."""
 
 
-def translate_lines(translator: Translator, files: Files, to: str | None, decode: DecodeConfig, prefix: str) -> None:
+def translate_lines(
+    translator: Translator,
+    files: Files,
+    to: str | None,
+    decode: DecodeConfig,
+    prefix: str,
+    *,
+    warn_below: float | None = None,
+) -> None:
     """Translate every line. If this is interrupted on the way to a file, the complete lines stay."""
-    from vitrail.cli.resumable import ResumableFile
+    from vitrail.cli.progress import LineProgress
     from vitrail.signals import ending_like_an_interrupt
-    from vitrail.storage import explained
 
     job = _job(translator, files, to, decode, prefix)
-    with ending_like_an_interrupt(), opened(files.given) as given, ExitStack() as stack:
-        out: Output
-        if files.output is None:
-            out = Stream(sys.stdout)
-        elif is_device(files.output):
-            stack.enter_context(explained(files.output))
-            out = Stream(stack.enter_context(files.output.open("w", encoding="utf-8")))
-        else:
-            file = ResumableFile(files.output, job, resume=files.resume)
-            if files.resume and file.is_complete():
-                _say_complete(file, given)
-                return
-            out = stack.enter_context(file)
+    with ending_like_an_interrupt(), opened(files.given) as given, _opened_output(files, job, given) as out:
+        if out is None:
+            return
         out.skip(given.lines, given.name)
-        source = _Texts(given, files.check(), done=out.lines)
-        found = translator.stream(
-            source, to=to, decode=decode, prefix=prefix, live=given.live, report=lambda *_: out.end_chunk()
-        )
-        _write(found, source, out, files)
+        source, shown = _Texts(given, files.check(), done=out.lines), files.shows_progress()
+        with Warned(below=warn_below) as warned, LineProgress(out.lines, given.total, is_shown=shown) as progress:
+
+            def end_chunk(*_: object) -> None:
+                out.end_chunk()
+                progress.translated(out.lines)
+
+            for translation in translator.stream(
+                source, to=to, decode=decode, prefix=prefix, live=given.live, report=end_chunk
+            ):
+                line = source.lines.popleft()
+                _warn(warned, translation, None if files.field else line, f"line {out.lines + 1}")
+                text = translation.to_dict() if files.as_json else as_line(translation)
+                out.write(line, source.rows.joined(line, text))
+            progress.finished()
+
+
+@contextmanager
+def _opened_output(files: Files, job: Job, given: Given) -> Iterator[Output | None]:
+    """Where the lines go; None if they are all there."""
+    from vitrail.cli.resumable import ResumableFile
+    from vitrail.storage import explained
+
+    if files.output is None:
+        yield Stream(sys.stdout)
+    elif is_device(files.output):
+        with explained(files.output), files.output.open("w", encoding="utf-8") as device:
+            yield Stream(device)
+    else:
+        file = ResumableFile(files.output, job, resume=files.resume)
+        if files.resume and file.is_complete():
+            _say_complete(file, given)
+            yield None
+        else:
+            with file:
+                yield file
 
 
 class _Texts:
@@ -131,22 +163,12 @@ class _Texts:
             yield text
 
 
-def _write(found: Iterator[Translation], source: _Texts, out: Output, files: Files) -> None:
-    """Write the translations, with warnings and progress on standard error."""
-    from vitrail.cli.progress import LineProgress
-
-    is_shown = files.given is not None or files.output is not None
-    is_shown &= files.output is not None or not sys.stdout.isatty()  # not between the lines on a terminal
-    with Warned() as warned, LineProgress(out.lines, source.given.total, is_shown=is_shown) as progress:
-        for translation in found:
-            line, where = source.lines.popleft(), f"line {out.lines + 1}"
-            if files.field is not None or not warned.of_row(line, where):
-                warned.of_translation(translation, where)
-            if translation.was_cut:
-                warned.of(Kind.CUT, f"{where} is too long for the model: only its beginning is translated")
-            out.write(line, source.rows.joined(line, translation.to_dict() if files.as_json else as_line(translation)))
-            progress.translated()
-        progress.finished()
+def _warn(warned: Warned, translation: Translation, line: str | None, where: str) -> None:
+    """Warn about a translation, and about its line if that is translated whole."""
+    if line is None or not warned.of_row(line, where):
+        warned.of_translation(translation, where)
+    if translation.was_cut:
+        warned.of(Kind.CUT, f"{where} is too long for the model: only its beginning is translated")
 
 
 def as_line(translation: Translation) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vitrail.cli.model import Model, Threads
-from vitrail.cli.search import search_settings, without_effect
+from vitrail.cli.search import search_settings
+from vitrail.cli.test_set import TestSet
 
 if TYPE_CHECKING:
     from vitrail.config import DecodeConfig
@@ -53,31 +53,18 @@ def evaluate(
 ) -> None:
     """Translate a test set and score it against its references with sacrebleu, on raw text."""
     from vitrail.box import model_path
-    from vitrail.data import read_aligned, read_pairs, read_sentences
+    from vitrail.data import read_sentences
     from vitrail.errors import DataError
     from vitrail.evaluate import check_aligned, check_tokenizer, compare, measure
     from vitrail.translator import load
 
     # Check everything that can be wrong before the work begins.
     check_tokenizer(tokenize)
-    for option, field in (("--source-field", source_field), ("--reference-field", reference_field)):
-        if field is not None and pairs is None:
-            raise without_effect(option, "without --pairs", fix=f"give --pairs, or remove {option}")
     folder, rival = model_path(model), None if against is None else model_path(against)
     if rival == folder:
         raise DataError("this is the same model twice", where=str(against), fix="name two different models")
-    if pairs is not None and source is None and reference is None:
-        sources, references = read_pairs(pairs, source_field=source_field, target_field=reference_field)
-    elif pairs is None and source is not None and reference is not None:
-        sources, references = read_aligned(source, reference)
-    elif pairs is None and source is None and reference is None:
-        sources, references, to = _own_validation(folder, to)
-    else:
-        raise DataError(
-            "the test set is incomplete, or there is more than one",
-            where="--source, --reference, --pairs",
-            fix="give --source and --reference, or --pairs",
-        )
+    files = TestSet(source, reference, pairs, source_field, reference_field)
+    sources, references, to = files.read(folder, to)
     translator = load(folder, threads=threads)
     other = None if rival is None else list(read_sentences(rival)) if rival.is_file() else load(rival, threads=threads)
     if other is None or isinstance(other, list):
@@ -101,38 +88,6 @@ def evaluate(
     systems = {model: translations, str(against): others}
     comparison = compare(systems, references, tokenize=tokenize, lowercase=lowercase)
     print(json.dumps(comparison.to_dict()) if as_json else comparison)
-
-
-def _own_validation(path: Path, to: str | None) -> tuple[list[str], list[str], str | None]:
-    """The sources, references and target language of a run's validation data."""
-    from vitrail.data import Prepared
-    from vitrail.errors import DataError
-    from vitrail.folder import ModelFolder
-
-    folder = ModelFolder.open(path)
-    data = folder.data
-    known = Prepared.open(data).validation if data.exists() else ()  # a model may have been copied without its data
-    if known and not folder.has_vocabulary_of(data):
-        raise DataError(
-            "this is not the data that the model was trained on",
-            where=str(data),
-            fix="give --source and --reference, or --pairs",
-        )
-    sets = [one for one in known if to is None or one.to in (to, None)]
-    if not sets:
-        what = f" into '{to}'" if known else ""
-        raise DataError(
-            f"there is no test set, and the model has no validation data{what}",
-            where=str(data),
-            fix="give --source and --reference, or --pairs",
-        )
-    if len({one.to for one in sets}) > 1:
-        languages = ", ".join(sorted({str(one.to) for one in sets}))
-        raise DataError("the model was validated in several directions", where=str(data), fix=f"give --to: {languages}")
-    print(f"on the model's own validation data: {', '.join(one.name for one in sets)}", file=sys.stderr)
-    sources = [text for one in sets for text in one.sources]
-    references = [text for one in sets for text in one.references]
-    return sources, references, to or sets[0].to
 
 
 def _asked_of_each(translator: Translator, to: str | None) -> str | None:

@@ -82,15 +82,14 @@ class LineProgress(Progressing):
         self.before = self.done = done
         self.total = total
         self.start = self.last_line = time.monotonic()
+        self.task = self.bar.add_task("translating", total=total, completed=done, status=self._status("  "))
 
-    def translated(self) -> None:
-        """Show one more line."""
-        self.done += 1
+    def translated(self, done: int) -> None:
+        """Show how many lines are done, at the end of a chunk: in the middle of one, the rate would be wrong."""
+        self.done = done
         if not self.is_shown:
             return
-        if not self.tasks:
-            self.tasks["translating"] = self.bar.add_task("translating", total=self.total, status="")
-        self.bar.update(self.tasks["translating"], completed=self.done, status=self._status("  "))
+        self.bar.update(self.task, completed=self.done, status=self._status("  "))
         if not self.on_terminal and self._line_is_due(False):
             self.say(f"translating: {self._status(', ')}")
 
@@ -105,6 +104,8 @@ class LineProgress(Progressing):
     def _status(self, between: str) -> str:
         count, seconds = self.done - self.before, time.monotonic() - self.start
         of_total = f"{self.done:,}" if self.total is None else f"{self.done:,}/{self.total:,}"
+        if count == 0:
+            return of_total
         left = [] if self.total is None else [f"{_minutes(max(0, self.total - self.done) * seconds / count)} left"]
         return between.join([of_total, _rate(count, seconds), *left])
 

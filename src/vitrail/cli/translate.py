@@ -66,6 +66,9 @@ def translate(
     engine: Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")] = None,
     precision: Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")] = None,
     threads: Threads = None,
+    warn_below: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Warn about each translation with a lower confidence.")
+    ] = None,
     style: Annotated[Format, typer.Option("--format", help="text, or json: one object per line.")] = Format.TEXT,
 ) -> None:
     """Translate a sentence, a file or standard input.
@@ -107,11 +110,11 @@ def translate(
     }
     decode = search_settings(translator.config, given)
     if text is None:
-        translate_lines(translator, files, to, decode, prefix)
+        translate_lines(translator, files, to, decode, prefix, warn_below=warn_below)
         return
     with _writer(output_file) as out:
         translation = translator.translate(text, to=to, decode=decode, prefix=prefix)
-        Warned().of_translation(translation, "the text")
+        Warned(below=warn_below).of_translation(translation, "the text")
         _write_text(out, translation, style)
 
 

@@ -25,8 +25,9 @@ class Kind(Enum):
 class Warned:
     """Prints warnings; at the end of a `with` block, how many more there were."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, below: float | None = None) -> None:
         self.counts: Counter[Kind] = Counter()
+        self.below = below  # warn about a lower confidence, line by line: --warn-below
 
     def __enter__(self) -> Self:
         return self
@@ -64,6 +65,8 @@ class Warned:
         elif translation.unknown:
             words = ", ".join(f"'{word}'" for word in translation.unknown)
             self.of(Kind.UNKNOWN, f"{where} has no translation: the model does not know {words}")
+        elif self.below is not None and translation.confidence is not None and translation.confidence < self.below:
+            print(f"warning: {where} has a confidence of {translation.confidence:.2f}", file=sys.stderr)
         elif holds_several_sentences(translation.source):
             why = "the model translates one sentence at a time and may drop the others"
             self.of(Kind.SEVERAL, f"{where} holds several sentences; {why}: put each on a line of its own")

@@ -12,6 +12,7 @@ from vitrail.decode.grouping import batches
 from vitrail.decode.hypothesis import Hypothesis
 from vitrail.decode.request import Request
 from vitrail.decode.step import CacheT, ForcedModel, StepModel
+from vitrail.decode.workers import Workers
 
 ResultT = TypeVar("ResultT")
 Report = Callable[[str, int, int | None], None]
@@ -31,9 +32,10 @@ def search_all(
     shortlists: Sequence[Sequence[int]] | None = None,
     max_positions: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
+    workers: Workers | None = None,
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate any number of sources; `search` does one batch."""
+    """Translate any number of sources; `search` does one batch. Each of the `workers` works on a batch of its own."""
     if prefixes is not None:  # check all now, so that errors name the sentence's number in the input
         Request.check(
             sources,
@@ -58,7 +60,7 @@ def search_all(
     lengths = [max(len(row), _SHORTEST) for row in sources]
     hypotheses = config.top_beams if config.sample else config.beam_size
     budget = batch_tokens * _USUAL_BEAM // max(hypotheses, _USUAL_BEAM)
-    return in_batches(translate, lengths, budget, what="translate", report=report)
+    return in_batches(translate, lengths, budget, what="translate", workers=workers, report=report)
 
 
 def score_all(
@@ -85,12 +87,15 @@ def in_batches(
     batch_tokens: int,
     *,
     what: str,
+    workers: Workers | None = None,
     report: Report | None = None,
 ) -> list[ResultT]:
     """Call `work` with the indices of each batch, and return its results in the original order."""
     results: dict[int, ResultT] = {}
-    for chosen in batches(lengths, batch_tokens):
-        results.update(zip(chosen, work(chosen), strict=True))
+    groups = batches(lengths, batch_tokens)
+    found = map(work, groups) if workers is None else workers.map(work, groups)
+    for chosen, made in zip(groups, found, strict=True):
+        results.update(zip(chosen, made, strict=True))
         if report is not None:
             report(what, len(results), len(lengths))
     return [results[index] for index in range(len(lengths))]

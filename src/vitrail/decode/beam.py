@@ -16,6 +16,7 @@ from vitrail.decode.hypothesis import Hypothesis, ranked
 from vitrail.decode.listener import SearchListener
 from vitrail.decode.request import Request, refuse_broken
 from vitrail.decode.step import CacheT, StepModel
+from vitrail.decode.top import best_of
 from vitrail.errors import DecodeError
 from vitrail.text.special import BOS, EOS
 
@@ -75,7 +76,7 @@ def beam_search(
     live = Live.begin(len(request.sources))
     cache = model.start(request.source_BS())
     step = 0
-    while len(live.sentence_B):
+    while live.sentence_B.size(0):
         step += 1
         log_probs_BWV = model.step(live.ids_BWT[:, :, -1], cache)
         request.restrict(log_probs_BWV, live.sentence_B, step)
@@ -90,8 +91,8 @@ def beam_search(
         if listener is not None:
             listener.searched(step, live, candidates, decision, done_B)
         if done_B.any():
-            rows = (~done_B).nonzero().squeeze(1)
-            if not len(rows):
+            rows = remaining(done_B)
+            if not rows.size(0):
                 break
             cache.keep(rows)
             live, candidates = live.keep(rows), candidates.keep(rows)
@@ -103,7 +104,7 @@ def beam_search(
 
 def best_continuations(totals_BW: Tensor, log_probs_BWV: Tensor, count: int) -> Candidates:
     """The `count` best continuations of all live hypotheses. Ties go to the lower hypothesis, then the lower id."""
-    values_BWC, ids_BWC = _top(log_probs_BWV, min(count, log_probs_BWV.size(-1)))
+    values_BWC, ids_BWC = best_of(log_probs_BWV, min(count, log_probs_BWV.size(-1)))
     refuse_broken(values_BWC[..., 0])
     sums = (totals_BW[..., None] + values_BWC).flatten(1)
     order = sums.sort(dim=1, descending=True, stable=True).indices[:, :count]
@@ -131,6 +132,14 @@ def decide(candidates: Candidates, is_last_B: Tensor, beam_size: int) -> Decisio
     return Decision(complete_BC, survivors_BW, goes_on_BC.gather(1, survivors_BW))
 
 
+def remaining(done_B: Tensor) -> Tensor:
+    """The rows of the sentences that go on. The last of them fill the gaps, so that the others need not move."""
+    rows = (~done_B).nonzero().squeeze(1)
+    count = rows.size(0)
+    gaps, last = done_B[:count].nonzero().squeeze(1), rows[rows >= count]
+    return torch.arange(count).index_copy_(0, gaps, last)
+
+
 def advance(live: Live, candidates: Candidates, decision: Decision) -> tuple[Live, Tensor]:
     """The survivors as the new live hypotheses, and the old hypothesis that each one extends."""
     parent_BW = candidates.parents_BC.gather(1, decision.survivors_BW)
@@ -152,24 +161,12 @@ def _follow(past: Tensor, parent_BW: Tensor) -> Tensor:
     return past.gather(1, parent_BW[..., None].expand(-1, -1, past.size(2)))
 
 
-def _top(log_probs_BWV: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The largest log-probabilities and their ids, on the CPU; ties go to the lower id.
-
-    `topk` does not define the order of ties. They are rare: if there are any (one extra value reveals a tie at the
-    edge), everything is sorted instead.
-    """
-    values, ids = log_probs_BWV.topk(min(count + 1, log_probs_BWV.size(-1)))
-    if ((values[..., 1:] == values[..., :-1]) & (values[..., 1:] > -inf)).any():
-        values, ids = log_probs_BWV.sort(dim=-1, descending=True, stable=True)
-    return values[..., :count].cpu(), ids[..., :count].cpu()
-
-
 def _set_aside(
     complete: list[list[Hypothesis]], live: Live, candidates: Candidates, decision: Decision, config: DecodeConfig
 ) -> None:
     """Add the complete candidates as hypotheses to their sentences' lists."""
     rows, ranks = decision.set_aside_BC.nonzero(as_tuple=True)
-    if not len(rows):
+    if not rows.size(0):
         return
     parents = candidates.parents_BC[rows, ranks]
     past_ids = live.ids_BWT[rows, parents, 1:]  # without BOS

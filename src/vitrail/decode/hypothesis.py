@@ -37,6 +37,11 @@ class Hypothesis:
         finished = bool(row) and row[-1] == EOS
         return cls(tuple(row[:-1] if finished else row), (), score, finished)
 
+    def mean_log_prob(self, config: DecodeConfig) -> float:
+        """The mean log-probability of the generated ids, from the score and the settings that it was made with."""
+        length = len(self.row)
+        return self.score * length_penalty(length, config) / max(length, 1)
+
     @property
     def row(self) -> tuple[int, ...]:
         """All generated ids, with EOS if it is finished."""

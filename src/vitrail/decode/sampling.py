@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from vitrail.config import DecodeConfig
+from vitrail.decode.beam import remaining
 from vitrail.decode.hypothesis import Hypothesis
 from vitrail.decode.listener import SearchListener
 from vitrail.decode.request import Request, refuse_broken
@@ -82,8 +83,8 @@ def sample(
         done_B = draws.ended_BW.all(1) | (request.limits_B[draws.sentence_B] <= step)
         if done_B.any():
             _write_out(drawn, draws.keep(done_B), config)
-            rows = (~done_B).nonzero().squeeze(1)
-            if not len(rows):
+            rows = remaining(done_B)
+            if not rows.size(0):
                 break
             cache.keep(rows)
             draws, luck_BWT = draws.keep(rows), luck_BWT[rows]

@@ -28,6 +28,7 @@ class Runtime:
         self._folder = folder
         self._given = model
         self._threads = threads or cores()
+        self._as_loaded: object = None  # what the weights of a loaded model looked like
 
     @classmethod
     def of_folder(cls, folder: ModelFolder, *, threads: int | None = None) -> Runtime:
@@ -45,7 +46,9 @@ class Runtime:
         if self._given is not None:
             return self._given
         assert self._folder is not None
-        return self._folder.model()
+        model = self._folder.model()
+        self._as_loaded = self._stamp(model)
+        return model
 
     @property
     def position_limit(self) -> int | None:
@@ -80,9 +83,15 @@ class Runtime:
 
     def engine_for(self, job: Job) -> Engine:
         """The engine that does a job. If the settings name one that cannot, or none can, this is an error."""
-        reasons = []
+        reasons: list[str] = []
+        reason: str | None
         if job.config.engine != "torch":
-            reason = "the model is not in a folder" if self.ctranslate2 is None else self.ctranslate2.why_not(job)
+            if self.ctranslate2 is None:
+                reason = "the model is not in a folder"
+            elif self._was_changed():
+                reason = "the model was changed in memory"
+            else:
+                reason = self.ctranslate2.why_not(job)
             if self.ctranslate2 is not None and reason is None:
                 return self.ctranslate2
             reasons.append(f"ctranslate2: {reason}")
@@ -97,6 +106,15 @@ class Runtime:
             fix=f"leave them out ({'; '.join(reasons)})",
         )
 
+    def _was_changed(self) -> bool:
+        """Whether somebody has changed the model after it was loaded: then the folder has other weights."""
+        return "model" in self.__dict__ and self._given is None and self._stamp(self.model) != self._as_loaded
+
+    def _stamp(self, model: Transformer) -> object:
+        from vitrail.runtime.by_torch import stamp_of
+
+        return stamp_of(model)
+
     @cached_property
     def ctranslate2(self) -> CTranslate2 | None:
         """The engine of the model's folder; None for a model in memory."""
@@ -108,4 +126,4 @@ class Runtime:
     def _torch(self) -> Engine:
         from vitrail.runtime.by_torch import Torch
 
-        return Torch(self.model)
+        return Torch(self.model, self._threads)
