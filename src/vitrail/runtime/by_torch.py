@@ -37,6 +37,7 @@ class Torch:
             job.config,
             forbidden=job.forbidden,
             prefixes=[job.prefix] * len(job.rows) if job.prefix else None,
+            shortlists=None if job.shortlist is None else [job.shortlist.of([row]).tolist() for row in job.rows],
             max_positions=self.model.max_positions,
             workers=self._workers,
             report=report,
