@@ -22,8 +22,10 @@ screenshots: setup
 	$(BIN)/python docs/moving_picture.py runs/phrasebook --out docs/pictures/studio.gif
 
 # The whole of a recipe, from its data to its test score, into its receipt: make receipt RECIPE=recipes/x.toml
+# A student's: make receipt RECIPE=recipes/x-student.toml TEACHER=builtin KEEP_ORIGINAL=1
 receipt: setup
-	$(BIN)/python recipes/receipt.py $(RECIPE) --out runs/$(basename $(notdir $(RECIPE)))
+	$(BIN)/python recipes/receipt.py $(RECIPE) --out runs/$(basename $(notdir $(RECIPE))) \
+	  $(if $(TEACHER),--teacher $(TEACHER)) $(if $(KEEP_ORIGINAL),--keep-original)
 
 test: setup lint web
 	$(PYTEST) -m "not slow"

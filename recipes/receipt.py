@@ -1,12 +1,16 @@
 """Run a recipe from its data to its test score, and record all of it in a receipt beside the recipe.
 
     python recipes/receipt.py recipes/multi30k-en-de.toml --out runs/multi30k-en-de
+    python recipes/receipt.py recipes/tatoeba-fr-en-student.toml --teacher builtin --out runs/tatoeba-fr-en-student
 
 The receipt, `multi30k-en-de.receipt.json`, has the hashes of the data, the settings, versions, the training commit, the
 machine, the minutes, the validation curve, and every evaluation on a test set ever made for the recipe. Those of models
 from earlier versions of the recipe are under "earlier". tests.toml lists the test sets. A stopped run resumes; a
 finished one is only evaluated. `--no-tests` skips the evaluation, so that you can first choose [decode] on the
 validation set; the same command without it does the rest.
+
+With `--teacher` the recipe is a student's, for `vitrail distill`. The receipt then says who the teacher was, how long
+it translated and how the two compare, and every evaluation on a test set has the teacher's scores beside the student's.
 """
 
 from __future__ import annotations
@@ -30,9 +34,11 @@ import torch
 
 import vitrail
 from vitrail.config import Config, DecodeConfig, load_config
-from vitrail.data import read_aligned, read_pairs
+from vitrail.data import count_lines, read_aligned, read_pairs
+from vitrail.distill import TABLE
 from vitrail.errors import VitrailError
-from vitrail.evaluate import measure
+from vitrail.evaluate import Report, measure
+from vitrail.folder import DISTILLED
 from vitrail.storage import checksum, write_text
 from vitrail.train import LOG, read_log
 
@@ -46,14 +52,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--tests", type=Path, default=TESTS, help="file that lists the test sets of each recipe")
     parser.add_argument("--no-tests", action="store_true", help="train, but do not evaluate on the test sets")
+    parser.add_argument("--teacher", help="model folder or builtin: distil the recipe's model from it")
+    parser.add_argument("--keep-original", action="store_true", help="for --teacher: train on the corpora as well")
     options = parser.parse_args()
+    if options.keep_original and not options.teacher:
+        parser.error("--keep-original has no effect without --teacher")
     config = load_config(options.recipe, given={}, overrides=[])
     tests = [] if options.no_tests else tests_of(options)
     receipt = options.recipe.with_suffix(".receipt.json")
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
+    if "teacher" in known and not options.teacher:
+        sys.exit(f"{receipt} is a student's: add --teacher {known['teacher']['model']}")
     began_at = None if options.out.exists() else commit()  # unknown if the run already exists
     data = {path: checksum(Path(path)) for path in files_to_learn_from(config) if Path(path).exists()}
-    code = train(options.recipe, options.out)
+    code = vitrail_command(*command_of(options))
     if code:
         sys.exit(code)  # it has printed why
     weights = checksum(options.out / "model.safetensors")
@@ -66,6 +78,7 @@ def main() -> None:
         "versions": same.get("versions") or versions(),
         "machine": same.get("machine") or machine(config),
         "training": {"commit": same["training"].get("commit") if same else began_at} | training(options.out, same),
+        **({"teacher": teacher_of(options)} if options.teacher else {}),
         "weights": weights,
         "tests": [*same.get("tests", [])],
         "earlier": earlier,
@@ -73,13 +86,22 @@ def main() -> None:
     write(receipt, found)
     for test in tests:
         found["tests"].append(evaluate(test, options.out, weights, config.decode))
+        if options.teacher:
+            found["tests"][-1]["teacher"] = scores(test, options.teacher).to_dict()
         write(receipt, found)  # at once, so that no evaluation goes unrecorded
     print(receipt)
 
 
-def train(recipe: Path, out: Path) -> int:
-    """Run `vitrail train` and return its exit code. It handles Ctrl-C itself: it writes a checkpoint first."""
-    with subprocess.Popen([sys.executable, "-m", "vitrail", "train", str(recipe), "--out", str(out)]) as process:
+def command_of(options: argparse.Namespace) -> list[str]:
+    """The command that makes the model."""
+    what = ["train"] if not options.teacher else ["distill", options.teacher]
+    more = ["--keep-original"] if options.keep_original else []
+    return [*what, str(options.recipe), "--out", str(options.out), *more]
+
+
+def vitrail_command(*arguments: str) -> int:
+    """Run `vitrail` and return its exit code. It handles Ctrl-C itself: it writes a checkpoint first."""
+    with subprocess.Popen([sys.executable, "-m", "vitrail", *arguments]) as process:
         before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         while True:
             try:
@@ -117,7 +139,7 @@ def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dic
     earlier = known.get("earlier", [])
     if not known or weights in (known.get("weights"), *(test["weights"] for test in known["tests"])):
         return known, earlier
-    kept = ("settings", "data", "versions", "machine", "training", "weights", "tests")
+    kept = ("settings", "data", "versions", "machine", "training", "teacher", "weights", "tests")
     return {}, [*earlier, {part: known[part] for part in kept if part in known}]
 
 
@@ -166,6 +188,25 @@ def training(out: Path, known: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def teacher_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Who the teacher was, how it translated and for how long, and how the student compares with it."""
+    distilled = options.out / DISTILLED
+    job = json.loads((distilled / "job.json").read_text(encoding="utf-8"))
+    files = [file for file in distilled.glob("*.jsonl") if file.name != "log.jsonl"]
+    sessions = [json.loads(line) for line in (distilled / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    seconds = sum(one["seconds"] for one in sessions) / max(1, sum(one["lines"] for one in sessions))  # for a line
+    lines = sum(count_lines(file) for file in files)
+    return {
+        "model": job["teacher"],
+        "weights": job["weights"],
+        "decode": {name: job["decode"][name] for name in ("beam_size", "alpha", "penalty", "precision")},
+        "keep_original": options.keep_original,
+        "sentences": lines,
+        "minutes": round(lines * seconds / 60, 1),  # at the pace of the sessions that were not killed
+        "comparison": json.loads((distilled / TABLE).read_text(encoding="utf-8")),
+    }
+
+
 def up_to(steps: list[dict[str, Any]], last: int) -> list[dict[str, Any]]:
     return [step for step in steps if step["step"] <= last]
 
@@ -195,14 +236,18 @@ def files_of(test: dict[str, str]) -> list[str]:
 
 def evaluate(test: dict[str, str], out: Path, weights: str, decode: DecodeConfig) -> dict[str, Any]:
     """Translate a test set with the model's own settings, and score the result."""
-    sources, references = read(test)
-    translations = [done.text for done in vitrail.load(out).translate(sources, to=test.get("to"), on_unknown="skip")]
-    report = measure(translations, references, tokenize=test.get("tokenize", "13a"))
+    report = scores(test, out)
     print(report)
     when = f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
     files = {"sha256": {path: checksum(Path(path)) for path in files_of(test)}}
     settings = {"decode": {name: getattr(decode, name) for name in ("beam_size", "alpha", "penalty")}}
     return {"date": when, **test, **files, "weights": weights, "versions": versions(), **settings, **report.to_dict()}
+
+
+def scores(test: dict[str, str], model: str | Path) -> Report:
+    sources, references = read(test)
+    translations = [done.text for done in vitrail.load(model).translate(sources, to=test.get("to"), on_unknown="skip")]
+    return measure(translations, references, tokenize=test.get("tokenize", "13a"))
 
 
 def read(test: dict[str, str]) -> tuple[list[str], list[str]]:

@@ -27,6 +27,7 @@ TOKENIZER = "tokenizer"
 WEIGHTS = "model.safetensors"
 MANIFEST = "manifest.json"
 DATA = "data"  # of a run: its training data
+DISTILLED = "distilled"  # of a student: its teacher's translations
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """A corpus and two models that take seconds to train."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from page_fixtures import album, browser, leave_pictures, open_page, screenshots
 
 from vitrail.config import load_config
 from vitrail.data.phrasebook import held_out, training_pairs
+from vitrail.folder import ModelFolder
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,17 @@ def phrases(tmp_path_factory) -> Path:
     recipe.write_text(PHRASES.format(folder=folder.as_posix()), encoding="utf-8")
     train(load_config(recipe), folder / "model")
     return folder / "model"
+
+
+@pytest.fixture(scope="session")
+def teacher(phrases, tmp_path_factory) -> Path:
+    """The same model, but it ends its translations soon, which it has not learnt to do."""
+    copy = tmp_path_factory.mktemp("teacher") / "model"
+    shutil.copytree(phrases, copy, ignore=shutil.ignore_patterns("checkpoints", "data", "engines"))
+    folder = ModelFolder.open(copy)
+    decode = folder.config.decode.model_copy(update={"max_extra": 2})
+    folder.write_config(folder.config.model_copy(update={"decode": decode}))
+    return copy
 
 
 PHRASES = """

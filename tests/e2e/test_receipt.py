@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from door import SMALL, vitrail
+from door import SMALL, command, vitrail
 
 from vitrail.storage import checksum
 
@@ -68,6 +68,32 @@ def test_it_holds_the_whole_run_and_every_evaluation(corpus, tmp_path):
     assert [[test["weights"] for test in model["tests"]] for model in better["earlier"]] == [
         [test["weights"] for test in receipt["tests"]]
     ]
+
+
+def test_a_students_receipt_names_its_teacher_and_has_the_scores_of_both(corpus, teacher, tmp_path):
+    recipe, tests, out = tmp_path / "small.toml", tmp_path / "tests.toml", tmp_path / "run"
+    write_recipe(corpus, recipe)
+    languages = '[data]\nsource_language = "fr"\ntarget_language = "en"'
+    recipe.write_text(recipe.read_text().replace("[data]", languages).replace("max_steps = 40", "max_steps = 10"))
+    sides = {"source": corpus.validation_source.as_posix(), "reference": corpus.validation_target.as_posix()}
+    tests.write_text("[[small]]\n" + "\n".join(f'{key} = "{path}"' for key, path in sides.items()) + '\nto = "en"')
+    receipt = make_receipt(recipe, out, tests, "--teacher", str(teacher), "--keep-original")
+    known = receipt["teacher"]
+    assert (known["model"], known["weights"]) == (str(teacher), checksum(teacher / "model.safetensors"))
+    assert known["keep_original"] and known["decode"]["beam_size"] == 4 and known["minutes"] >= 0
+    assert known["sentences"] == len(corpus.source.read_text(encoding="utf-8").splitlines())
+    assert {row["system"] for row in known["comparison"]["rows"]} == {"teacher", "student"}
+    assert receipt["settings"]["data"]["source"] == corpus.source.as_posix()  # the recipe's, not the translations
+    (test,) = receipt["tests"]
+    options = [part for key, path in sides.items() for part in (f"--{key}", path)]
+    for model, found in ((teacher, test["teacher"]), (out, test)):
+        measured = json.loads(command("evaluate", model, *options, "--to", "en", "--json").stdout)
+        assert all(found[key] == value for key, value in measured.items())
+    assert test["weights"] == checksum(out / "model.safetensors") != known["weights"]
+
+    again = [sys.executable, str(SCRIPT), str(recipe), "--out", str(out), "--tests", str(tests)]
+    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    assert done.returncode and f"add --teacher {teacher}" in done.stderr
 
 
 def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(corpus, tmp_path):

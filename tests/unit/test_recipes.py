@@ -12,10 +12,14 @@ from vitrail.storage import checksum
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_DATA = ("recipe", "laptop", "tests")
+WITHOUT_RUN = ("tatoeba-fr-en-student",)  # prepared, but nobody has had two hours for it yet
 RECIPES = sorted(path for path in (ROOT / "recipes").glob("*.toml") if path.stem not in WITHOUT_DATA)
 
 
 def receipt_of(recipe):
+    if recipe.stem in WITHOUT_RUN:
+        assert not recipe.with_suffix(".receipt.json").exists(), "it has a receipt now: remove it from WITHOUT_RUN"
+        pytest.skip("this recipe has not been run yet")
     return json.loads(recipe.with_suffix(".receipt.json").read_text(encoding="utf-8"))
 
 
@@ -47,7 +51,7 @@ def test_the_receipt_has_the_recipes_settings(recipe):
 
 def test_the_receipt_tells_the_whole_run(recipe):
     receipt = receipt_of(recipe)
-    assert receipt["training"]["minutes"] <= 120
+    assert receipt["training"]["minutes"] + receipt.get("teacher", {}).get("minutes", 0) <= 120
     assert receipt["training"]["steps"] == receipt["settings"]["train"]["max_steps"]
     assert receipt["training"]["validation"]
     assert len({test["weights"] for test in receipt["tests"]}) == 1  # one model, however often it was evaluated

@@ -16,6 +16,7 @@ from vitrail import __version__
 from vitrail.cli.average import average
 from vitrail.cli.calibrate import calibrate
 from vitrail.cli.demo import demo
+from vitrail.cli.distill import distill
 from vitrail.cli.evaluate import evaluate
 from vitrail.cli.explain import explain
 from vitrail.cli.info import info
@@ -35,8 +36,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-commands = (demo, train, translate, explain, studio, evaluate, score, prepare, average, calibrate, shortlist, info)
-for command in commands:
+_COMMANDS = (demo, train, distill, translate, explain, studio, evaluate, score)
+_MORE = (prepare, average, calibrate, shortlist, info)
+for command in (*_COMMANDS, *_MORE):
     app.command()(command)
 
 

@@ -36,11 +36,14 @@ class Record(Document):
 class ResumableFile:
     """Writes the file in a `with` block. Whatever ends the block early, the complete chunks stay."""
 
-    def __init__(self, path: Path, job: Job, *, resume: bool) -> None:
+    def __init__(
+        self, path: Path, job: Job, *, resume: bool, again: str = "run the same command with --resume"
+    ) -> None:
         self.path = path.resolve()  # replace the target of a link, not the link
         self.partial = self.path.with_name(f"{self.path.name}{PARTIAL}")
         self.record_file = self.partial.with_name(f"{self.partial.name}.json")
         self.resume = resume
+        self.again = again  # how to continue
         self.saved = Record(job=dict(job))  # what is on the disk
         self.lines = self.size = 0
         self.source = hashlib.sha256()
@@ -57,7 +60,7 @@ class ResumableFile:
             # Locked until it is closed, so that two commands cannot write it at once.
             opened = take_lock(self.partial, lambda: os.open(self.partial, os.O_RDWR | os.O_CREAT, 0o666))
         if opened is None:
-            fix = "wait for it to finish, or choose another --output"
+            fix = "wait for it to finish, or write to another file"
             raise StorageError("another process is writing this file", where=str(self.path), fix=fix)
         self.descriptor = opened
         size = os.fstat(opened).st_size
@@ -116,7 +119,7 @@ class ResumableFile:
         self._close(remove=kept == 0)
         if kept:
             what = f"{kept:,} {'line is' if kept == 1 else 'lines are'} complete in {self.partial}"
-            print(f"{what}; to continue, run the same command with --resume", file=sys.stderr)
+            print(f"{what}; to continue, {self.again}", file=sys.stderr)
 
     def _earlier(self, size: int) -> Record:
         """What an interrupted job left, or an empty record. Nothing that anyone may still need is overwritten."""
@@ -182,5 +185,5 @@ class ResumableFile:
         return StorageError(
             FULL.get(error.errno or 0) or f"cannot write: {error.strerror or error}",
             where=str(self.partial),
-            fix="free some space, then run the same command with --resume",
+            fix=f"free some space, then {self.again}",
         )

@@ -33,7 +33,7 @@ def train(
     validation_source: ValidationSource = None,
     validation_target: ValidationTarget = None,
     preset: Annotated[
-        str | None, typer.Option(help="Model size: tiny, small, base or big. Default: the recipe's, or base.")
+        str | None, typer.Option(help="Model size: tiny, small, student, base or big. Default: the recipe's, or base.")
     ] = None,
     strict: Strict = False,
     changes: Changes = None,

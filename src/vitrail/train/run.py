@@ -12,7 +12,17 @@ import torch
 from vitrail.config import Config
 from vitrail.data import Prepared, prepare
 from vitrail.errors import ConfigError, DataError, FolderError, TrainingError
-from vitrail.folder import CONFIG, DATA, MANIFEST, TOKENIZER, WEIGHTS, ModelFolder, drop_damaged_weights, read_manifest
+from vitrail.folder import (
+    CONFIG,
+    DATA,
+    DISTILLED,
+    MANIFEST,
+    TOKENIZER,
+    WEIGHTS,
+    ModelFolder,
+    drop_damaged_weights,
+    read_manifest,
+)
 from vitrail.storage import remove_folder
 from vitrail.trace.probes import PROBES
 from vitrail.train.budget import batch_tokens_for, free_memory
@@ -283,8 +293,8 @@ def _refuse_other_folders(out: Path) -> None:
         raise FolderError("this is a file", where=str(out), fix="give a folder as --out")
     if (out / MANIFEST).exists():
         read_manifest(out)
-    # What a run that was stopped early may have left behind.
-    ours = (DATA, CONFIG, MANIFEST, TOKENIZER, LOG, PROBES, CHECKPOINTS, TENSORBOARD)
+    # What a run that was stopped early, or a teacher, may have left behind.
+    ours = (DATA, DISTILLED, CONFIG, MANIFEST, TOKENIZER, LOG, PROBES, CHECKPOINTS, TENSORBOARD)
     names = [path.name for path in out.iterdir()] if out.is_dir() else []
     strange = [name for name in names if name not in ours and not name.startswith(".")]
     if strange:
