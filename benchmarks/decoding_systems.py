@@ -13,12 +13,12 @@ from typing import Any
 Translate = Callable[[list[str]], tuple[list[str], int]]  # texts in, texts and their number of tokens out
 
 
-def vitrail(options: argparse.Namespace, *, engine: str) -> Translate:
+def vitrail(options: argparse.Namespace, *, engine: str, shortlist: bool = False) -> Translate:
     """Vitrail, as `vitrail translate --input … --output …` uses it: a stream of lines."""
     from vitrail.translator import change_settings, load
 
     translator = load(options.model, threads=options.cores)
-    changes = {"beam_size": options.beam, "engine": engine, "precision": options.precision}
+    changes = {"beam_size": options.beam, "engine": engine, "precision": options.precision, "shortlist": shortlist}
     decode = change_settings(translator.config, changes)
 
     def translate(lines: list[str]) -> tuple[list[str], int]:
@@ -133,6 +133,7 @@ def _their_name(name: str) -> str:
 
 SYSTEMS: dict[str, Callable[[argparse.Namespace], Translate]] = {
     "vitrail": lambda options: vitrail(options, engine="auto"),
+    "vitrail shortlist": lambda options: vitrail(options, engine="auto", shortlist=True),
     "vitrail torch": lambda options: vitrail(options, engine="torch"),
     "transformers": transformers,
 }

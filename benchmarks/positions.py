@@ -2,7 +2,8 @@
 
 One model is trained for each kind, all else equal, on sentences of at most LONGEST tokens. Then it translates held-out
 sentences of familiar lengths, and sentences of three to five clauses, longer than any it has seen. Reported are the
-share of exact translations, and BLEU, which also credits partly correct ones.
+share of exact translations, BLEU, which also credits partly correct ones, and how long the translations are compared
+with the references.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ SENTENCES = 1000  # of familiar lengths, and as many longer ones
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, help="training steps; by default as many as the demo")
+    parser.add_argument("--seed", type=int, default=demo_config().train.seed, help="of the training")
     parser.add_argument("--kinds", nargs="+", choices=POSITIONS, default=list(POSITIONS))
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args()
@@ -36,7 +38,7 @@ def main() -> None:
     for kind in options.kinds:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "run"
-            train(settings(kind, options.steps), out)
+            train(settings(kind, options.steps, options.seed), out)
             row = {"benchmark": "positions", "positions": kind, "longest_in_training": LONGEST}
             results.append(row | measure(load(out), known, beyond))
         print(results[-1], flush=True)
@@ -45,10 +47,10 @@ def main() -> None:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
-def settings(kind: str, steps: int | None) -> Config:
+def settings(kind: str, steps: int | None, seed: int) -> Config:
     table = demo_config().model_dump(mode="json", exclude_none=True)
     table["model"]["positions"] = kind
-    table["train"] |= {"max_steps": steps} if steps else {}
+    table["train"] |= {"seed": seed} | ({"max_steps": steps} if steps else {})
     table["train"] |= {"validate_every": 10**6, "checkpoint_every": 10**6, "bleu_sentences": 0, "samples": 0}
     return Config.model_validate(table)
 
@@ -61,6 +63,7 @@ def measure(translator: Translator, known: list[Example], beyond: list[Example])
         references = [example.target for example in examples]
         found[f"exact, {band}"] = round(exact_share(texts, references), 4)
         found[f"BLEU, {band}"] = round(bleu(texts, references), 1)
+        found[f"length, {band}"] = round(words(texts) / words(references), 2)
     return found
 
 
@@ -81,8 +84,12 @@ def translate(translator: Translator, examples: list[Example]) -> list[str]:
     return [found[f"{example.target_language} {example.source}"] for example in examples]
 
 
+def words(texts: list[str]) -> int:
+    return sum(len(split_words(text)) for text in texts)
+
+
 def length(example: Example) -> int:
-    return len(split_words(example.source))
+    return words([example.source])
 
 
 def print_table(results: list[dict[str, Any]]) -> None:

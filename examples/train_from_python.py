@@ -1,4 +1,4 @@
-"""Train a tiny model from Python on a corpus that the example makes up: it learns to spell numbers.
+"""Train a tiny model from Python on a corpus that the example makes up: it learns to write numbers in digits.
 
 python examples/train_from_python.py runs/numbers
 """
@@ -32,7 +32,7 @@ def main() -> None:
     given.out.parent.mkdir(parents=True, exist_ok=True)
     corpus = given.out.parent / f"{given.out.name}.tsv"
     if not corpus.exists():
-        corpus.write_text("".join(f"{spaced(n)}\t{spelled(n)}\n" for n in range(2000)), encoding="utf-8")
+        corpus.write_text("".join(f"{spelled(n)}\t{spaced(n)}\n" for n in range(2000)), encoding="utf-8")
 
     config = parse_config(
         {
@@ -52,16 +52,16 @@ def main() -> None:
     keep_memory()  # faster; this process then keeps the memory it once needed
     outcome = train(config, given.out, Watch())
     print(f"ended at step {outcome.step} ({outcome.reason})")
-    print(spaced(1905), "→", vitrail.load(given.out).translate(spaced(1905)).text)
+    print(spelled(1905), "→", vitrail.load(given.out).translate(spelled(1905)).text)
 
 
 def spaced(number: int) -> str:
-    """A number as the model reads it: every digit is a word."""
+    """A number as the model should write it: every digit is a word."""
     return " ".join(str(number))
 
 
 def spelled(number: int) -> str:
-    """A number as the model should write it."""
+    """A number as the model reads it."""
     return " ".join(DIGITS[int(digit)] for digit in str(number))
 
 

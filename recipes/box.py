@@ -2,9 +2,9 @@
 
     python recipes/box.py runs/tatoeba-fr-en --receipt recipes/tatoeba-fr-en.receipt.json --precision int8
 
-The script packs the weights and measures the loss of quality on the run's validation set. It fills in the card,
-box.card.md, from the receipt: scores, data, training. The receipt must be for exactly these weights. Models over
-10 MB are refused.
+The script packs the weights and measures the loss of quality on the run's validation set. It learns a shortlist from
+the run's training data. It fills in the card, box.card.md, from the receipt: scores, data, training. The receipt must
+be for exactly these weights. Models over 10 MB are refused.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from vitrail.data import Prepared
 from vitrail.errors import DataError, FolderError, VitrailError
 from vitrail.evaluate import measure
 from vitrail.folder import WEIGHTS, ModelFolder
+from vitrail.runtime.shortlist import FILE, Shortlist
 from vitrail.storage import checksum, new_folder, write_text
 from vitrail.translator import Translator, change_settings, load
 from vitrail.weights import Precision, pack
@@ -66,6 +67,7 @@ def fill(run: Path, receipt_file: Path, precision: Precision, out: Path) -> int:
     with new_folder(out) as partial:
         made = ModelFolder.create(partial, without_this_machine(folder.config), folder.tokenizers)
         made.write_weights(pack(model.state_dict(), precision))
+        Shortlist.learn(prepared.train, folder.tokenizers).save(partial / FILE, vocabulary=made.vocabulary)
         shutil.copyfile(receipt_file, partial / RECEIPT)
         refuse_large(partial, out)  # before measuring, which takes minutes
         costs = measure_packing(load(run), load(partial), prepared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,8 +67,12 @@ class ModelFolder:
 
     def has_vocabulary_of(self, other: Path) -> bool:
         """Whether another folder (a model or prepared data) has exactly the same vocabulary."""
-        ours, theirs = ({file.name: checksum(file) for file in _vocabulary_files(path)} for path in (self.path, other))
-        return ours == theirs
+        return self.vocabulary == _vocabulary(other)
+
+    @property
+    def vocabulary(self) -> str:
+        """An identifier of the vocabulary: a hash of its files."""
+        return _vocabulary(self.path)
 
     @property
     def has_weights(self) -> bool:
@@ -174,6 +179,11 @@ def refuse_other_shapes(wanted: dict[str, Shape], path: Path) -> None:
                 where=str(path),
                 fix=RESTORE,
             )
+
+
+def _vocabulary(path: Path) -> str:
+    files = {file.name: checksum(file) for file in _vocabulary_files(path)}
+    return hashlib.sha256(json.dumps(files).encode("utf-8")).hexdigest()
 
 
 def _vocabulary_files(path: Path) -> list[Path]:

@@ -260,7 +260,11 @@ class Translator:
 
         changed = without_heads(self.model, heads_off)
         return Translator(
-            changed, self.tokenizers, self.config, target_language=self.target_language, folder=self.folder
+            Runtime(folder=self.folder, model=changed),
+            self.tokenizers,
+            self.config,
+            target_language=self.target_language,
+            folder=self.folder,
         )
 
     def search(

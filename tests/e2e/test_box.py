@@ -121,7 +121,8 @@ def test_what_is_in_the_box_is_the_run_with_a_card_that_is_true(finished, box, p
     assert code == 0, said
     files = {path.relative_to(box.out).as_posix() for path in box.out.rglob("*") if path.is_file()}
     vocabulary = {f"tokenizer/{path.name}" for path in (finished / "run" / "tokenizer").iterdir()}
-    assert files == {"config.toml", "manifest.json", "model.safetensors", "README.md", "receipt.json", *vocabulary}
+    model = {"config.toml", "manifest.json", "model.safetensors", "shortlist.safetensors", *vocabulary}
+    assert files == {*model, "README.md", "receipt.json"}
 
     monkeypatch.setattr("vitrail.box.PLACE", box.out)
     whole, packed = load(finished / "run"), load("builtin")

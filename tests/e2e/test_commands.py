@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -270,6 +271,47 @@ def test_an_average_is_the_mean_of_the_checkpoints_and_translates(trained, tmp_p
         torch.testing.assert_close(weight, (one[name].double() + other[name].double()).div(2).float(), rtol=0, atol=0)
     assert command("translate", out, "merci").returncode == 0
     assert not (out / "data").exists()
+
+
+def test_a_shortlist_is_learnt_measured_and_used(phrases, sentences, tmp_path):
+    source, reference = sentences
+    own = shutil.copytree(phrases, tmp_path / "own")
+    refused = command("translate", own, "merci", "--to", "en", "--shortlist", check=False)
+    assert refused.returncode == 2 and f"vitrail shortlist {own}" in refused.stderr
+
+    first, *rest = lines(command("shortlist", own).stdout)
+    assert str(own / "shortlist.safetensors") in first and rest == []  # the run has no validation data
+    both_ways = command("shortlist", own, "--source", source, "--target", reference, "--to", "en", "--size", "9")
+    into = [line for line in lines(both_ways.stdout) if "BLEU" in line]
+    assert ["into en" in into[0], "into fr" in into[1]] == [True, True] and "times as fast" in into[0]
+
+    command("shortlist", own, "--no-measure", "--size", "1", "--frequent", "0")
+    search = ("--to", "en", "--input", source)
+    usual, short = (lines(command("translate", own, *search, *option).stdout) for option in ([], ["--shortlist"]))
+    assert len(usual) == len(short) == 30 and usual != short
+    scored = ("--to", "en", "--source", source, "--reference", reference)
+    assert command("evaluate", own, *scored).stdout != command("evaluate", own, *scored, "--shortlist").stdout
+
+
+def test_pairs_that_teach_no_shortlist_are_refused(trained, phrases, sentences, tmp_path):
+    source, reference = sentences
+    files = ("--source", source, "--target", reference)
+    (tmp_path / "few").write_text("a\n", encoding="utf-8")
+    for arguments, what in (
+        ((phrases, "--source", source), "incomplete"),
+        ((phrases, *files), "several languages"),
+        ((phrases, "--to", "en"), "--to has no effect"),
+        ((phrases, "--source", tmp_path / "few", "--target", tmp_path / "few", "--to", "en"), "only 1 pairs"),
+        (("builtin", *files, "--to", "en"), "nothing is written into the built-in model"),
+        (("builtin", "--out", tmp_path / "list"), "training data is not here"),
+    ):
+        refused = command("shortlist", *arguments, check=False)
+        assert refused.returncode == 2 and what in refused.stderr, (arguments, refused.stderr)
+
+
+def test_the_built_in_model_has_a_shortlist():
+    text = ("translate", "builtin", "Où est la gare ?", "--to", "en")
+    assert command(*text, "--shortlist").stdout == command(*text).stdout
 
 
 def test_info_tells_the_shape_the_vocabulary_and_the_run(trained, phrases):

@@ -196,8 +196,8 @@ WRONG = {
     "a name that promises too much": (lambda p: p.train(source=p.new("a.gz", "bonjour\n")), ["not compressed"]),
     "another encoding": (lambda p: p.train(source=p.new("a", "été\n".encode("utf-16"))), ["UTF-16", "save it as"]),
     "lines in another encoding": (
-        lambda p: ["translate", p.model, "--input", p.new("a", "oui\nété\n".encode("latin-1"))],
-        ["not UTF-8", "line 2", "save the text as UTF-8"],
+        lambda p: ["translate", p.model, "--input", p.new("a", "été\noui\n".encode("latin-1"))],
+        ["not UTF-8", "line 1", "save the text as UTF-8"],
     ),
     "broken JSON": (lambda p: pairs(p, "a.jsonl", '{"source": "a", "target": "b"}\n{"so'), ["not JSON", "line 2"]),
     "JSON without the field": (

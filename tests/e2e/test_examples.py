@@ -43,7 +43,7 @@ def train_from_python(phrases, tmp_path):
     said = run("train_from_python.py", out, "--steps", 40)
     assert "step 20: loss" in said
     assert "ended at step 40 (max_steps)" in said
-    assert vitrail.load(out).translate("1 2").tokens
+    assert vitrail.load(out).translate("one two").tokens
 
 
 CALLS = {"translate.py": translate, "listen.py": listen, "train_from_python.py": train_from_python}

@@ -20,6 +20,7 @@ from vitrail.model import Transformer
 from vitrail.model.positions import SinusoidalPositions
 from vitrail.runtime import Job, Runtime
 from vitrail.runtime.convert import SINUSOIDS, why_not
+from vitrail.runtime.shortlist import FILE, Shortlist
 from vitrail.text import Tokenizers, WordVocabulary
 from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE
 
@@ -201,6 +202,58 @@ def test_tables_of_sinusoids_are_the_models_own(folder: Make, name: str) -> None
     assert isinstance(positions, SinusoidalPositions)
     ours = positions.vectors(0, len(table), like=torch.empty(0))
     torch.testing.assert_close(torch.from_numpy(table).float(), ours, rtol=0, atol=1e-6)
+
+
+def shortlisted(made: ModelFolder, *, whole: bool = False) -> ModelFolder:
+    """A folder with a random shortlist: a few ids for each source id, or all of them."""
+    random = torch.Generator().manual_seed(7)
+    sizes = made.tokenizers.source.size, made.tokenizers.target.size
+    lists = [torch.randperm(sizes[1], generator=random)[: None if whole else 4].tolist() for _ in range(sizes[0])]
+    Shortlist.of_lists(lists).save(made.path / FILE, vocabulary=made.vocabulary)
+    return made
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("options", [{}, {"tie_embeddings": "none", "output_bias": True}])
+def test_engines_agree_on_one_sentence_with_a_shortlist(folder: Make, options: dict[str, Any], beam_size: int) -> None:
+    made = shortlisted(folder(**options))
+    search = {"beam_size": beam_size, "top_beams": beam_size, "shortlist": True}
+    wanted = found_by("torch", made, rows(), **search)
+    alone = [found_by("ctranslate2", made, [row], **search)[0] for row in rows()]
+    assert count_ties(alone, wanted) <= 1
+    plain = found_by("torch", made, rows(), **{**search, "shortlist": False})
+    assert sum(mine != theirs for mine, theirs in zip(wanted, plain, strict=True)) > 5, "the shortlist does nothing"
+
+
+def test_translations_are_from_the_shortlist_in_any_batch(folder: Make) -> None:
+    made, sources = shortlisted(folder()), rows()
+    shortlist = Shortlist.load(made)
+    together = found_by("torch", made, sources, shortlist=True)
+    for source, found in zip(sources, together, strict=True):
+        assert set(found[0].row) <= set(shortlist.of([source]).tolist())
+    assert count_ties([found_by("torch", made, [source], shortlist=True)[0] for source in sources], together) == 0
+    union = set(shortlist.of(sources).tolist())
+    assert all(set(found[0].row) <= union for found in found_by("ctranslate2", made, sources, shortlist=True))
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_a_shortlist_of_the_whole_vocabulary_changes_nothing(folder: Make, engine: str) -> None:
+    made = shortlisted(folder(), whole=True)
+    wanted = found_by(engine, made, rows(), top_beams=4)
+    assert count_ties(found_by(engine, made, rows(), top_beams=4, shortlist=True), wanted) == 0
+
+
+def test_a_prefix_need_not_be_in_the_shortlist(folder: Make) -> None:
+    made, (source, *_) = shortlisted(folder()), rows()
+    listed = set(Shortlist.load(made).of([source]).tolist())
+    prefix = next(number for number in range(EOS + 1, made.tokenizers.target.size) if number not in listed)
+    job = Job([source], DecodeConfig(max_extra=6, shortlist=True), prefix=(prefix,))
+    assert Runtime.of_folder(made).search(job)[0][0].row[0] == prefix
+
+
+def test_a_model_in_memory_has_no_shortlist(folder: Make) -> None:
+    with pytest.raises(DecodeError, match="no shortlist"):
+        Runtime.of_model(folder().model()).search(Job(rows(1), DecodeConfig(shortlist=True)))
 
 
 @pytest.mark.corpora

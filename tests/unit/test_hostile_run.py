@@ -20,8 +20,8 @@ import pytest
 import tomli_w
 from safetensors.torch import load_file, save_file
 
-from vitrail.cli.evaluate import _own_validation
 from vitrail.cli.info import describe
+from vitrail.cli.test_set import own_validation
 from vitrail.config import parse_config
 from vitrail.errors import VitrailError
 from vitrail.explain import Explanation
@@ -262,7 +262,7 @@ def readers(original: Original, run: Path, scratch: Path) -> dict[str, Any]:
         "info": lambda: json.dumps(describe(ModelFolder.open(run)), ensure_ascii=False).encode(),
         "studio": show,
         "trace": lambda: Explanation(Trace.load(run / TRACE), max_mb=0).save(scratch / "page.html"),
-        "evaluate": lambda: _own_validation(run, None),
+        "evaluate": lambda: own_validation(run, None),
         "average": lambda: average_checkpoints(run, last=2, out=scratch / "mean"),
         "resume": lambda: train(original.longer, run),
     }

@@ -22,6 +22,7 @@ from vitrail.cli.explain import explain
 from vitrail.cli.info import info
 from vitrail.cli.prepare import prepare
 from vitrail.cli.score import score
+from vitrail.cli.shortlist import shortlist
 from vitrail.cli.streams import Patient, give_up, open_closed_streams
 from vitrail.cli.studio import studio
 from vitrail.cli.train import train
@@ -35,7 +36,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, train, distill, translate, explain, studio, evaluate, score, prepare, average, calibrate, info):
+_COMMANDS = (demo, train, distill, translate, explain, studio, evaluate, score)
+_MORE = (prepare, average, calibrate, shortlist, info)
+for command in (*_COMMANDS, *_MORE):
     app.command()(command)
 
 

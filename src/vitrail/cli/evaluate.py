@@ -41,6 +41,9 @@ def evaluate(
     alpha: Annotated[
         float | None, typer.Option(help="Exponent of the length penalty. Default: the model's own setting.")
     ] = None,
+    shortlist: Annotated[
+        bool, typer.Option("--shortlist", help="Only predict tokens that the source leads to: faster.")
+    ] = False,
     engine: Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")] = None,
     precision: Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")] = None,
     threads: Threads = None,
@@ -72,6 +75,7 @@ def evaluate(
         check_aligned(other, references, name=f"{against}, {reference or pairs or 'the validation data'}")
 
     given = {"beam_size": beam_size, "alpha": alpha, "engine": engine, "precision": precision}
+    given |= {"shortlist": shortlist or None}
     decode = search_settings(translator.config, given)
     rivals_decode = None if other is None or isinstance(other, list) else search_settings(other.config, given)
 

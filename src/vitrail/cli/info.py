@@ -81,7 +81,8 @@ def _engine(folder: ModelFolder) -> dict[str, object]:
     engine = Runtime.of_folder(folder).ctranslate2
     assert engine is not None
     reason = engine.why_not(Job([], folder.config.decode))
-    tuning = engine.tuning.model_dump() if engine.tuning is not None else None
+    known = engine.tuning(folder.config.decode)
+    tuning = known.model_dump() if known is not None else None
     return {"engine": engine.name, "tuning": tuning} if reason is None else {"engine": f"torch ({reason})"}
 
 

@@ -60,6 +60,9 @@ def translate(
         float | None, typer.Option(help="For --sample: draw from the fewest tokens with this total probability.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For --sample: seed of the random draws.")] = None,
+    shortlist: Annotated[
+        bool, typer.Option("--shortlist", help="Only predict tokens that the source leads to: faster.")
+    ] = False,
     engine: Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")] = None,
     precision: Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")] = None,
     threads: Threads = None,
@@ -101,6 +104,7 @@ def translate(
         "top_k": top_k,
         "top_p": top_p,
         "seed": seed,
+        "shortlist": shortlist or None,
         "engine": engine,
         "precision": precision,
     }

@@ -320,6 +320,7 @@ class DecodeConfig(Section):
     seed: Seed = 1
     engine: Annotated[str, one_of(ENGINES)] = "auto"  # auto: the fastest one that can do the search
     precision: Annotated[str, one_of(PRECISIONS)] = "float32"  # int8: faster, nearly as good, ctranslate2 only
+    shortlist: bool = False  # only predict the ids that the source's own lead to; `vitrail shortlist` learns which
 
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:

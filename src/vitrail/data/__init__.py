@@ -3,6 +3,7 @@
 from vitrail.data.arriving import arriving_chunks, arriving_lines, fixed_chunks
 from vitrail.data.batches import Batch, BatchStream, Part, Position
 from vitrail.data.corpora import PHRASEBOOK_HELD_OUT, PHRASEBOOK_PAIRS, Corpus, Pair
+from vitrail.data.encoded import encoded
 from vitrail.data.filters import FilterReport, LeftOut, Reason
 from vitrail.data.prepare import prepare
 from vitrail.data.prepared import Prepared
@@ -37,6 +38,7 @@ __all__ = [
     "arriving_lines",
     "count_lines",
     "count_lines_of",
+    "encoded",
     "field_to_suggest",
     "fixed_chunks",
     "prepare",

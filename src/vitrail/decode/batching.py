@@ -29,6 +29,7 @@ def search_all(
     *,
     forbidden: Sequence[int] = (),
     prefixes: Sequence[Sequence[int]] | None = None,
+    shortlists: Sequence[Sequence[int]] | None = None,
     max_positions: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     workers: Workers | None = None,
@@ -52,6 +53,7 @@ def search_all(
             config,
             forbidden=forbidden,
             prefixes=None if prefixes is None else [prefixes[index] for index in chosen],
+            shortlists=None if shortlists is None else [shortlists[index] for index in chosen],
             max_positions=max_positions,
         )
 

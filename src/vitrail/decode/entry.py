@@ -22,13 +22,15 @@ def search(
     *,
     forbidden: Sequence[int] = (),
     prefixes: Sequence[Sequence[int]] | None = None,
+    shortlists: Sequence[Sequence[int]] | None = None,
     max_positions: int | None = None,
     listener: SearchListener | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate one batch of source rows (EOS included). Each gets its hypotheses, best first, or its draws in order.
 
-    `forbidden` ids are never generated; `prefixes` are the ids that each translation must begin with. At most
-    `max_positions` ids are generated, whatever the source's length. A `listener` receives every step.
+    `forbidden` ids are never generated; `prefixes` are the ids that each translation must begin with; `shortlists`
+    are the only ids that each may contain. At most `max_positions` ids are generated, whatever the source's length. A
+    `listener` receives every step.
     """
     assert not getattr(model, "training", False), "the model is in training mode, with dropout: call eval() first"
     if not sources:
@@ -38,6 +40,7 @@ def search(
         vocabulary=model.vocabulary,
         forbidden=forbidden,
         prefixes=prefixes,
+        shortlists=shortlists,
         max_extra=config.max_extra,
         max_positions=max_positions,
     )

@@ -1,4 +1,4 @@
-"""One batch to search: sources, length limits, forbidden ids and forced prefixes."""
+"""One batch to search: sources, length limits, forbidden ids, shortlists and forced prefixes."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Request:
     limits_B: Tensor  # the most ids to generate, EOS included
     forbidden: Tensor  # ids that no translation may contain
     forced_BT: Tensor  # the id at each step of a forced prefix, _FREE after it
+    listed_BV: Tensor | None = None  # True: the id is in the sentence's shortlist; None: there are no shortlists
 
     @classmethod
     def check(
@@ -34,6 +35,7 @@ class Request:
         vocabulary: int,
         forbidden: Sequence[int],
         prefixes: Sequence[Sequence[int]] | None,
+        shortlists: Sequence[Sequence[int]] | None = None,
         max_extra: int,
         max_positions: int | None,
     ) -> Self:
@@ -48,6 +50,7 @@ class Request:
             limits_B=torch.tensor(limits, dtype=torch.long),
             forbidden=torch.tensor(forbidden, dtype=torch.long),
             forced_BT=rectangle(prefixes, fill=_FREE) if prefixes else torch.empty(len(sources), 0, dtype=torch.long),
+            listed_BV=None if shortlists is None else _listed(shortlists, prefixes, vocabulary),
         )
 
     def source_BS(self) -> Tensor:
@@ -57,8 +60,13 @@ class Request:
     def restrict(self, log_probs_BWV: Tensor, sentence_B: Tensor, step: int) -> Tensor:
         """Set the log-probabilities of ids that may not be generated at this step to -inf, in place.
 
-        The others are not renormalised: they keep the model's log-probabilities.
+        The others keep the model's log-probabilities, with one exception: a shortlist stands for the whole vocabulary,
+        so its log-probabilities are normalised over the shortlist.
         """
+        if self.listed_BV is not None:
+            listed_B1V = self.listed_BV[sentence_B, None].to(log_probs_BWV.device)
+            log_probs_BWV.masked_fill_(~listed_B1V, -inf)
+            log_probs_BWV.sub_(log_probs_BWV.logsumexp(-1, keepdim=True))
         if len(self.forbidden):
             log_probs_BWV.index_fill_(-1, self.forbidden.to(log_probs_BWV.device), -inf)
         if step <= self.forced_BT.size(1):
@@ -72,6 +80,15 @@ def rectangle(rows: Sequence[Sequence[int]], *, fill: int) -> Tensor:
     """Rows of different lengths as one tensor, padded on the right with `fill`."""
     longest = max(map(len, rows), default=0)
     return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], dtype=torch.long)
+
+
+def _listed(shortlists: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] | None, vocabulary: int) -> Tensor:
+    """Which ids each sentence may generate: those of its shortlist and of its prefix."""
+    assert all(EOS in shortlist for shortlist in shortlists), "a translation must be able to end"
+    listed_BV = torch.zeros(len(shortlists), vocabulary, dtype=torch.bool)
+    for number, (shortlist, prefix) in enumerate(zip(shortlists, prefixes or [()] * len(shortlists), strict=True)):
+        listed_BV[number, torch.tensor([*shortlist, *prefix])] = True
+    return listed_BV
 
 
 def refuse_broken(best: Tensor) -> None:

@@ -4,6 +4,7 @@ from vitrail.evaluate.comparison import Comparison, PairedMeasure, System, compa
 from vitrail.evaluate.exact import check_aligned, exact_share
 from vitrail.evaluate.metrics import METRICS, TOKENIZERS, Metric, Options, Scored, Scorer, check_tokenizer
 from vitrail.evaluate.report import Measure, Report, bleu, measure
+from vitrail.evaluate.shortlist_cost import ShortlistCost, shortlist_cost
 
 __all__ = [
     "METRICS",
@@ -16,6 +17,7 @@ __all__ = [
     "Report",
     "Scored",
     "Scorer",
+    "ShortlistCost",
     "System",
     "bleu",
     "check_aligned",
@@ -23,4 +25,5 @@ __all__ = [
     "compare",
     "exact_share",
     "measure",
+    "shortlist_cost",
 ]

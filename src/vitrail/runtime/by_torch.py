@@ -37,6 +37,7 @@ class Torch:
             job.config,
             forbidden=job.forbidden,
             prefixes=[job.prefix] * len(job.rows) if job.prefix else None,
+            shortlists=None if job.shortlist is None else [job.shortlist.of([row]).tolist() for row in job.rows],
             max_positions=self.model.max_positions,
             workers=self._workers,
             report=report,
@@ -56,4 +57,5 @@ class Torch:
 
 def stamp_of(model: Transformer) -> Stamp:
     """A value that changes whenever a weight is changed or replaced."""
-    return tuple((weight.data_ptr(), weight._version) for weight in model.parameters())
+    # A tensor that was made in inference mode does not count its changes: only its replacement is noticed.
+    return tuple((one.data_ptr(), 0 if one.is_inference() else one._version) for one in model.parameters())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from vitrail.errors import DecodeError
 from vitrail.folder import ModelFolder
 from vitrail.runtime.ct2 import CTranslate2
 from vitrail.runtime.engine import Engine, Job, Report, Results
+from vitrail.runtime.shortlist import Shortlist
 from vitrail.runtime.tuning import cores
 
 if TYPE_CHECKING:
@@ -62,9 +64,22 @@ class Runtime:
 
     def begin(self, job: Job, report: Report | None = None) -> Results:
         """Start a job; what is returned waits for its hypotheses."""
+        if job.config.shortlist:
+            job = replace(job, shortlist=self.shortlist)
         if not job.rows:
             return list
         return self.engine_for(job).begin(job, report)
+
+    @cached_property
+    def shortlist(self) -> Shortlist:
+        """The model's shortlist; read when it is first needed."""
+        if self._folder is None:
+            raise DecodeError(
+                "this model has no shortlist: it is not in a folder",
+                where="the search settings (shortlist)",
+                fix="set shortlist = false",
+            )
+        return Shortlist.load(self._folder)
 
     def engine_for(self, job: Job) -> Engine:
         """The engine that does a job. If the settings name one that cannot, or none can, this is an error."""

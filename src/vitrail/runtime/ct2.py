@@ -6,6 +6,9 @@ Its beam search is the one of ARCHITECTURE.md, with four differences, which are 
   that may not be is searched again by the other engine. (That it considers such an id on the way is rare, and a tie.)
 - It stops early if there is no length penalty; one of 1e-30 has no effect but prevents that.
 - It gives forced prefixes no probability, and it draws from one random stream: both are left to the other engine.
+
+With a shortlist there is a fifth one, which remains: it projects onto the union of the shortlists in a batch, so that a
+translation may depend on its neighbours (docs/decoding.md).
 """
 
 from __future__ import annotations
@@ -15,20 +18,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vitrail.config import DecodeConfig
 from vitrail.decode.grouping import batches
 from vitrail.decode.hypothesis import Hypothesis, length_limit
 from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.runtime import convert
 from vitrail.runtime.converted import converted, key_of, user_cache
 from vitrail.runtime.engine import Engine, Job, Report, Results
+from vitrail.runtime.shortlist import Shortlist
 from vitrail.runtime.tuning import LEAST, Memory, Tuning, measure, usual
 
 if TYPE_CHECKING:
     import ctranslate2
 
 _NO_PENALTY = 1e-30
+_SHORTEST = 16  # length that shorter sources count as: what is generated for each costs time, however short it is
+_SHORTLISTED = 1024  # source positions of a batch with a shortlist: not measured, since translations depend on it
 _MEASURED = 12  # the length of translations when speed is measured
 
 
@@ -41,9 +49,8 @@ class CTranslate2:
         self.folder = folder
         self.cores = cores
         self._other = other  # for the few sentences that need it
-        self._memory = Memory.of(user_cache(), key_of(folder, self.name, convert.VERSION), cores=cores)
-        self.tuning = self._memory.recall(cores=cores)
-        self._loaded: dict[tuple[str, int], ctranslate2.Translator] = {}
+        self._tunings: dict[str, Tuning | None] = {}
+        self._loaded: dict[tuple[str, int, bool], ctranslate2.Translator] = {}
         self._names = convert.names(max(folder.tokenizers.source.size, folder.tokenizers.target.size))
 
     def why_not(self, job: Job) -> str | None:
@@ -61,11 +68,12 @@ class CTranslate2:
 
     def begin(self, job: Job, report: Report | None = None) -> Results:
         """Send all batches to the workers, and collect what they find when it is asked for."""
-        if self.tuning is None and len(job.rows) >= LEAST:
-            self.tuning = self._measure(job)
-        tuning = self.tuning or usual(self.cores)
-        translator = self._translator(job.config.precision, tuning.workers)
-        groups = batches([len(row) for row in job.rows], tuning.batch_tokens)
+        tuning = self.tuning(job.config)
+        if tuning is None and len(job.rows) >= LEAST:
+            tuning = self._measure(job)
+        tuning = tuning or usual(self.cores)
+        translator = self._translator(job.config.precision, tuning.workers, job.shortlist)
+        groups = _groups(job.rows, tuning.batch_tokens if job.shortlist is None else _SHORTLISTED)
         waiting = [self._send(translator, job, group) for group in groups]
 
         def collect() -> list[list[Hypothesis]]:
@@ -81,12 +89,23 @@ class CTranslate2:
 
         return collect
 
+    def tuning(self, config: DecodeConfig) -> Tuning | None:
+        """What was measured for searches like this one; None if nothing was."""
+        name = _like(config)
+        if name not in self._tunings:
+            self._tunings[name] = self._memory(config).recall(cores=self.cores)
+        return self._tunings[name]
+
+    def _memory(self, config: DecodeConfig) -> Memory:
+        key = key_of(self.folder, f"{self.name}, {_like(config)}", convert.VERSION)
+        return Memory.of(user_cache(), key, cores=self.cores)
+
     def _measure(self, job: Job) -> Tuning:
         """Find out how to use this machine, with searches like those of a job."""
 
         def translate(tuning: Tuning, rows: Sequence[Sequence[int]]) -> None:
-            translator = self._translator(job.config.precision, tuning.workers)
-            like, groups = Job(rows, job.config), batches([len(row) for row in rows], tuning.batch_tokens)
+            translator = self._translator(job.config.precision, tuning.workers, job.shortlist)
+            like, groups = Job(rows, job.config), _groups(rows, tuning.batch_tokens)
             waiting = [self._send(translator, like, group, length=_MEASURED)[1] for group in groups]
             for result in chain.from_iterable(waiting):
                 result.result()
@@ -98,7 +117,8 @@ class CTranslate2:
             parameters=(self.folder.path / WEIGHTS).stat().st_size // 4,
             vocabulary=min(sizes),
         )
-        self._memory.keep(tuning)
+        self._memory(job.config).keep(tuning)
+        self._tunings[_like(job.config)] = tuning
         return tuning
 
     def _settle(
@@ -136,17 +156,21 @@ class CTranslate2:
             min_decoding_length=length or 0,
             return_scores=True,
             return_end_token=True,
+            use_vmap=job.shortlist is not None,
         )
 
     def _limit(self, job: Job, row: Sequence[int]) -> int:
         return length_limit(row, job.config.max_extra, self.folder.config.model.position_limit)
 
-    def _translator(self, precision: str, workers: int) -> ctranslate2.Translator:
-        if (precision, workers) not in self._loaded:
-            self._loaded = {(precision, workers): self._load(precision, workers)}  # one at a time: it takes memory
-        return self._loaded[precision, workers]
+    def _translator(self, precision: str, workers: int, shortlist: Shortlist | None) -> ctranslate2.Translator:
+        for has_map in (True, shortlist is not None):  # one with a map can do without it
+            if (precision, workers, has_map) in self._loaded:
+                return self._loaded[precision, workers, has_map]
+        loaded = self._load(precision, workers, shortlist)
+        self._loaded = {(precision, workers, shortlist is not None): loaded}  # one at a time: it takes memory
+        return loaded
 
-    def _load(self, precision: str, workers: int) -> ctranslate2.Translator:
+    def _load(self, precision: str, workers: int, shortlist: Shortlist | None) -> ctranslate2.Translator:
         import ctranslate2
 
         place = converted(
@@ -156,6 +180,9 @@ class CTranslate2:
             version=f"{convert.VERSION}, ctranslate2 {ctranslate2.__version__}",
         )
         files = place if isinstance(place, dict) else None
+        if shortlist is not None:  # joins the files in memory, so that the converted form is kept once
+            files = files or {file.name: file.read_bytes() for file in Path(str(place)).iterdir()}
+            files = {**files, "vmap.txt": shortlist.vocabulary_map()}
         return ctranslate2.Translator(
             str(self.folder.path if files is not None else place),
             device="cpu",
@@ -165,6 +192,15 @@ class CTranslate2:
             max_queued_batches=-1,
             files=files,
         )
+
+
+def _groups(rows: Sequence[Sequence[int]], batch_tokens: int) -> list[list[int]]:
+    return batches([max(len(row), _SHORTEST) for row in rows], batch_tokens)
+
+
+def _like(config: DecodeConfig) -> str:
+    """A name for all searches that are best done in the same way."""
+    return f"{config.precision}, {'greedy' if config.beam_size == 1 else 'beam'}"
 
 
 def _await(results: Sequence[Any]) -> None:

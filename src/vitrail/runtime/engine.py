@@ -8,6 +8,7 @@ from typing import Protocol
 
 from vitrail.config import DecodeConfig
 from vitrail.decode.hypothesis import Hypothesis
+from vitrail.runtime.shortlist import Shortlist
 
 Report = Callable[[str, int, int | None], None]
 
@@ -20,6 +21,7 @@ class Job:
     config: DecodeConfig
     forbidden: tuple[int, ...] = ()  # ids that no translation may contain
     prefix: tuple[int, ...] = ()  # ids that every translation begins with
+    shortlist: Shortlist | None = None  # `Runtime` reads it if the config asks for it
 
 
 Results = Callable[[], list[list[Hypothesis]]]  # waits for the hypotheses of every row, best first

@@ -19,7 +19,7 @@ from vitrail.storage import read_text, write_text
 from vitrail.text.special import EOS
 
 LEAST = 512  # sentences for which it pays to measure
-BATCH_TOKENS = (512, 1024, 2048, 4096)
+BATCH_TOKENS = (256, 512, 1024, 2048, 4096)
 _SENTENCES = (32, 256)  # to measure with, at least and at most
 
 
@@ -85,11 +85,11 @@ def measure(
 
 
 def made_up(parameters: int, vocabulary: int) -> list[list[int]]:
-    """Random sentences of 4 to 30 tokens, fewer of them if the model is large."""
+    """Random sentences of 4 to 25 tokens, fewer of them if the model is large."""
     fewest, most = _SENTENCES
     count = max(fewest, min(most, most * 10_000_000 // max(parameters, 1)))
     chance = random.Random(1)
-    lengths = [chance.randint(3, 29) for _ in range(count)]
+    lengths = [chance.randint(3, 24) for _ in range(count)]
     return [[*(chance.randrange(EOS + 1, max(vocabulary, EOS + 2)) for _ in range(length)), EOS] for length in lengths]
 
 

@@ -71,7 +71,7 @@ def record(
     chosen = check_parts(translator.model, layers) if layers is not None else None
     off = {name: sorted(set(heads)) for name, heads in (heads_off or {}).items()}
     changed = translator.without_heads(off) if off else translator
-    config = decode or translator.config
+    config = (decode or translator.config).model_copy(update={"shortlist": False})  # a trace has the whole vocabulary
     searched = SearchRecord(config)
     source, found = changed.search(text, to=to, decode=config, prefix=prefix, listener=searched)
     target = list(found[0].row)
