@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from vitrail.trace import Trace, TraceOptions
 
 MAX_SOURCE = 1024  # tokens; a longer line is cut, with a warning
-CHUNK = 1024  # sentences to translate at a time in a stream: enough to sort them by length
+AHEAD = 2  # chunks that an engine may have to do while one is read or written
+CHUNK = 512  # sentences to translate at a time in a stream: enough to sort them by length
 
 Report = Callable[[str, int, int | None], None]
 OnUnknown = Literal["error", "skip"]
@@ -180,7 +181,7 @@ class Translator:
         live: bool = False,
         report: Report | None = None,
     ) -> Iterator[Translation]:
-        """Translate any number of lines, a chunk at a time, in order and in memory for two chunks.
+        """Translate any number of lines, a chunk at a time, in order and in memory for a few chunks.
 
         A line with an unknown word gets an empty translation. `live` is for lines that take their time, as from a
         pipe: those that are there are translated at once, instead of waiting until the chunk is full.
@@ -191,7 +192,7 @@ class Translator:
         for held in _with_an_end(arriving_chunks(lines, chunk) if live else fixed_chunks(lines, chunk)):
             if held:
                 begun.append(self._begin([self._read(None, line, to, "skip") for line in held], config, start))
-            while len(begun) > (1 if held else 0):
+            while len(begun) > (AHEAD if held else 0):
                 translations = begun.popleft()()
                 yield from translations
                 done += len(translations)

@@ -18,7 +18,7 @@ from vitrail.errors import StorageError
 from vitrail.storage import read_text, write_text
 from vitrail.text.special import EOS
 
-LEAST = 512  # sentences for which it pays to measure
+LEAST = 256  # sentences for which it pays to measure
 BATCH_TOKENS = (256, 512, 1024, 2048, 4096)
 _SENTENCES = (32, 256)  # to measure with, at least and at most
 
