@@ -170,6 +170,7 @@ WRONG = {
         lambda p: evaluate(p, reference=p.new("short", without_line(p.target, 300))),
         ["500 lines", "499", "seem to diverge near line"],
     ),
+    "calibrating the built-in model": (lambda p: ["calibrate", "builtin"], ["calibrated already", "of your own"]),
     "no test set": (lambda p: ["evaluate", p.words], ["no test set", "--source and --reference, or --pairs"]),
     "half a test set": (
         lambda p: ["evaluate", p.model, "--source", p.source],

@@ -32,13 +32,20 @@ def calibrate(
 
     The result is kept in the model's folder and used from then on.
     """
-    from vitrail.box import model_path
+    from vitrail.box import BUILTIN, model_path
     from vitrail.cli.progress import progressing
     from vitrail.confidence import read_curves, write_curves
+    from vitrail.errors import DataError
     from vitrail.evaluate.calibration import GOOD
     from vitrail.evaluate.calibration import calibrate as fitted
     from vitrail.translator import load
 
+    if model == BUILTIN:
+        raise DataError(
+            "the built-in model is calibrated already, and nothing is written to it",
+            where="MODEL",
+            fix="name the folder of a model of your own",
+        )
     folder = model_path(model)
     files = TestSet(source, reference, pairs, source_field, reference_field)
     sources, references, to = files.read(folder, to)

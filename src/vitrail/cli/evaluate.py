@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vitrail.cli.model import Model, Threads
+from vitrail.cli.model import Engine, Model, Precision, Threads
 from vitrail.cli.search import search_settings
 from vitrail.cli.test_set import TestSet
 
@@ -44,8 +44,8 @@ def evaluate(
     shortlist: Annotated[
         bool, typer.Option("--shortlist", help="Only predict tokens that the source leads to: faster.")
     ] = False,
-    engine: Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")] = None,
-    precision: Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")] = None,
+    engine: Engine = None,
+    precision: Precision = None,
     threads: Threads = None,
     tokenize: Annotated[str, typer.Option(help="sacrebleu's tokenizer for BLEU: 13a, none, intl, char, zh, …")] = "13a",
     lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case.")] = False,

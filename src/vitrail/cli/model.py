@@ -10,3 +10,7 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model folder, or bu
 
 # How much of the machine a command uses.
 Threads = Annotated[int | None, typer.Option(min=1, help="Number of cores to use. Default: all of them.")]
+
+# What computes translations, and in which numbers.
+Engine = Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")]
+Precision = Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from vitrail.cli.formats import Format
-from vitrail.cli.model import Model, Threads
+from vitrail.cli.model import Engine, Model, Precision, Threads
 from vitrail.cli.search import search_settings, without_effect
 from vitrail.cli.warned import Warned
 
@@ -63,8 +63,8 @@ def translate(
     shortlist: Annotated[
         bool, typer.Option("--shortlist", help="Only predict tokens that the source leads to: faster.")
     ] = False,
-    engine: Annotated[str | None, typer.Option(help="What computes it: auto, ctranslate2 or torch.")] = None,
-    precision: Annotated[str | None, typer.Option(help="float32, or int8: faster, and nearly as good.")] = None,
+    engine: Engine = None,
+    precision: Precision = None,
     threads: Threads = None,
     warn_below: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Warn about each translation with a lower confidence.")
