@@ -1,7 +1,7 @@
 """Decoding speed: Vitrail beside CTranslate2 used by hand and Hugging Face's `generate`, with the same weights.
 
     python benchmarks/decoding.py --size small --json small.json
-    python benchmarks/decoding.py --size base --multi30k runs/multi30k-base
+    python benchmarks/decoding.py --size base --sentences 200 --json base.json
 
 Every system translates the same file in a process of its own, and they take turns: what counts is the median over the
 rounds of the ratio to CTranslate2 by hand in the same round. That is `decoding_by_hand.py`, at the best of a sweep of
@@ -9,9 +9,10 @@ replicas, threads and batch sizes, which is printed. `vitrail` is what a user ge
 shortlist` is the same with `--shortlist`, which the model must have. Loading is not counted in the throughput but in
 `first_translation_s`: from typing `vitrail translate MODEL "…"` to its end.
 
-Tests: Tatoeba (French to English, the built-in model, if the size is small), Multi30k's test 2016 (English to German, a
-model that `--multi30k` names), and 100 texts of at least 100 tokens, made of consecutive sentences of the first test.
-`--busy` measures latency once more while another process runs on every core.
+Tests, all from French to English: Tatoeba, Multi30k's test 2016, and 100 texts of at least 100 tokens, made of
+consecutive sentences of the first. The model is the built-in one, or for `--size base` the same widened to the paper's
+base model (base_model.py), or the one that `--model` names. `--busy` measures latency once more while another process
+runs on every core.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from gzip import open as gzip_open
+from itertools import cycle
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
 import sacrebleu
 
+from base_model import base_model
 from vitrail.box import model_path
 from vitrail.folder import ModelFolder
 from vitrail.runtime.convert import convert
@@ -44,6 +47,7 @@ SYSTEMS = ("vitrail", "vitrail shortlist", "vitrail torch", BY_HAND, "transforme
 BY_CTRANSLATE2 = ("vitrail", "vitrail shortlist", BY_HAND)  # they compute in int8 too
 SWEEP = [(2, 1, 16), (2, 1, 32), (2, 1, 64), (2, 1, 128), (1, 2, 32), (1, 2, 64), (1, 1, 32)]
 SEARCHES = {"greedy": 1, "beam 4": 4}
+TESTS = ("tatoeba", "multi30k", "long")
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,9 @@ class Test:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=("small", "base"), default="small", help="what the rows are named after")
-    parser.add_argument("--tatoeba", help="model for Tatoeba, French to English; builtin if the size is small")
-    parser.add_argument("--multi30k", help="model for Multi30k, English to German")
+    parser.add_argument("--model", help="a model that translates French into English")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--tests", nargs="+", choices=("tatoeba", "multi30k", "long"), help="default: all there are")
+    parser.add_argument("--tests", nargs="+", choices=TESTS, default=list(TESTS))
     parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES))
     parser.add_argument("--precisions", nargs="+", choices=("float32", "int8"), default=["float32", "int8"])
     parser.add_argument("--sentences", type=int, default=1000)
@@ -74,6 +77,9 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
+        options.model = options.model or ("builtin" if options.size == "small" else str(Path(folder) / "base"))
+        if not Path(options.model).exists() and options.size == "base":
+            base_model(Path(options.model))
         for test in tests(options):
             for precision in options.precisions:
                 for search in options.searches:
@@ -85,37 +91,35 @@ def main() -> None:
 
 
 def tests(options: argparse.Namespace) -> Iterator[Test]:
-    """The tests whose model is known."""
-    wanted = options.tests or ("tatoeba", "multi30k", "long")
-    made = []
-    tatoeba = options.tatoeba or ("builtin" if options.size == "small" else None)
-    if tatoeba:
-        with gzip_open(DATA / "tatoeba-fr-en" / "test.tsv.gz", "rt", encoding="utf-8") as file:
-            pairs = [line.rstrip("\n").split("\t")[:2] for line in file][: options.sentences]
-        made.append(Test("tatoeba", tatoeba, "en", [pair[0] for pair in pairs], [pair[1] for pair in pairs]))
-    if options.multi30k:
+    """The tests that were asked for."""
+    to = "en" if ModelFolder.open(model_path(options.model)).tokenizers.languages else None
+    with gzip_open(DATA / "tatoeba-fr-en" / "test.tsv.gz", "rt", encoding="utf-8") as file:
+        pairs = [line.rstrip("\n").split("\t")[:2] for line in file]
+    sources, references = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    few = slice(options.sentences)
+    if "tatoeba" in options.tests:
+        yield Test("tatoeba", options.model, to, sources[few], references[few])
+    if "multi30k" in options.tests:
         sides = []
-        for language in ("en", "de"):
+        for language in ("fr", "en"):
             with gzip_open(DATA / "multi30k" / f"test_2016_flickr.{language}.gz", "rt", encoding="utf-8") as file:
-                sides.append(file.read().splitlines()[: options.sentences])
-        made.append(Test("multi30k", options.multi30k, None, *sides))
-    for test in made:
-        if test.name in wanted:
-            yield test
-    if made and "long" in wanted:
-        yield long_texts(made[0])
+                sides.append(file.read().splitlines()[few])
+        yield Test("multi30k", options.model, to, *sides)
+    if "long" in options.tests:
+        yield long_texts(options.model, to, sources)
 
 
-def long_texts(test: Test) -> Test:
+def long_texts(model: str, to: str | None, sentences: list[str]) -> Test:
     """100 texts of 100 tokens and more."""
-    words, sources, text, number = ModelFolder.open(model_path(test.model)).tokenizers, [], "", 0
-    while len(sources) < 100:
-        text = f"{text} {test.sources[number % len(test.sources)]}".strip()
-        number += 1
+    words, sources, text = ModelFolder.open(model_path(model)).tokenizers, [], ""
+    for sentence in cycle(sentences):
+        text = f"{text} {sentence}".strip()
         if len(words.source.encode(text)) >= 100:
             sources.append(text)
             text = ""
-    return Test("long", test.model, test.to, sources, None)
+        if len(sources) == 100:
+            return Test("long", model, to, sources, None)
+    raise AssertionError("there are no sentences")
 
 
 class Contest:

@@ -15,7 +15,8 @@ Translate = Callable[[list[str]], tuple[list[str], int]]  # texts in, texts and 
 
 def vitrail(options: argparse.Namespace, *, engine: str, shortlist: bool = False) -> Translate:
     """Vitrail, as `vitrail translate --input … --output …` uses it: a stream of lines."""
-    from vitrail.translator import change_settings, load
+    from vitrail.config import change_settings
+    from vitrail.translator import load
 
     translator = load(options.model, threads=options.cores)
     changes = {"beam_size": options.beam, "engine": engine, "precision": options.precision, "shortlist": shortlist}
@@ -68,8 +69,10 @@ def hugging_face(ours: Any) -> Any:
     import torch
     from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel
 
+    from vitrail.interop.names import their_name
+
     config, vocabulary = ours.config, ours.vocabulary
-    pre = config.norm == "pre"
+    pre, positions = config.norm == "pre", config.position_limit or 1200
     sizes = {
         "vocab_size": vocabulary,
         "d_model": config.d_model,
@@ -81,7 +84,7 @@ def hugging_face(ours: Any) -> Any:
         "decoder_ffn_dim": config.d_ff,
         "activation_function": config.activation,
         "scale_embedding": config.embedding_scale,
-        "max_position_embeddings": 1200,
+        "max_position_embeddings": positions,
         **{"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 2},
         **{"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, "encoder_layerdrop": 0.0},
         "forced_eos_token_id": None,
@@ -89,16 +92,16 @@ def hugging_face(ours: Any) -> Any:
     model = (
         M2M100ForConditionalGeneration(M2M100Config(**sizes)) if pre else MarianMTModel(MarianConfig(**sizes))
     ).eval()
-    weights = {_their_name(name): value for name, value in ours.state_dict().items()}
+    weights = {their_name(name): value for name, value in ours.state_dict().items() if "positions" not in name}
     missing, unexpected = model.load_state_dict(weights, strict=False)
     shared = weights["model.shared.weight"]
     model.model.encoder.embed_tokens.weight.data = model.model.decoder.embed_tokens.weight.data = shared
     model.lm_head.weight.data = shared
-    table = ours.source_positions.vectors(0, 1200, like=shared)
+    table = ours.source_positions.vectors(0, positions, like=shared)
     for stack in (model.model.encoder, model.model.decoder):
         places = stack.embed_positions.weights if pre else stack.embed_positions.weight.data
         first = 2 if pre else 0  # M2M100 counts its positions from the padding's id + 1
-        places[first - (1 if pre else 0) : first - (1 if pre else 0) + 1200] = table[: len(places) - first]
+        places[first - (1 if pre else 0) : first - (1 if pre else 0) + positions] = table[: len(places) - first]
     allowed = ("embed_", "lm_head", "final_logits_bias")
     assert not unexpected and all(any(part in name for part in allowed) for name in missing), (missing, unexpected)
     source, target = torch.tensor([[7, 9, 11, 3]]), torch.tensor([[2, 8, 6]])
@@ -106,29 +109,6 @@ def hugging_face(ours: Any) -> Any:
         theirs = model(input_ids=source, attention_mask=source != 0, decoder_input_ids=target).logits
         torch.testing.assert_close(theirs, ours(source, target), rtol=1e-3, atol=1e-3)
     return model
-
-
-def _their_name(name: str) -> str:
-    """The name of one of our weights in Hugging Face's models."""
-    if name == "embeddings.shared":
-        return "model.shared.weight"
-    is_decoder = name.startswith("decoder")
-    for ours, theirs in (
-        ("cross_attention", "encoder_attn"),
-        ("self_attention", "self_attn"),
-        (".query.", ".q_proj."),
-        (".key.", ".k_proj."),
-        (".value.", ".v_proj."),
-        (".output.", ".out_proj."),
-        ("feed_forward.inner", "fc1"),
-        ("feed_forward.outer", "fc2"),
-        ("add_norm_1.norm", "self_attn_layer_norm"),
-        ("add_norm_2.norm", "encoder_attn_layer_norm" if is_decoder else "final_layer_norm"),
-        ("add_norm_3.norm", "final_layer_norm"),
-        ("coder.final_norm", "coder.layer_norm"),
-    ):
-        name = name.replace(ours, theirs)
-    return f"model.{name}"
 
 
 SYSTEMS: dict[str, Callable[[argparse.Namespace], Translate]] = {

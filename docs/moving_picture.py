@@ -27,8 +27,8 @@ from vitrail.translator import load
 
 SENTENCE = f"{STREET} tired"
 ASKED = urlencode({"text": SENTENCE, "to": "fr"}, quote_via=quote)
-SIZE = {"width": 1280, "height": 880}
-SHOWN = (960, 660)  # about as wide as a README
+SIZE = {"width": 1280, "height": 720}
+SHOWN = (896, 504)  # about as wide as a README
 MOST_MB = 2.0
 TYPED, SHORT, LONG = 180, 1300, 2600  # milliseconds that a frame stays
 

@@ -1,5 +1,8 @@
 """Take pictures of the page for the docs, from a real model: every view, and where "it" looks in the post's sentences.
 
+Each is what a reader sees on a screen of 1280 × 720 before scrolling; `projector.png` and `phone.png` show one view on
+a projector and on a phone.
+
     python docs/screenshots.py runs/phrasebook --out docs/pictures
 
 Each view's picture is named after it (`score.png`). `it-was-too-tired.png` and `it-was-too-wide.png` show what "it"
@@ -21,20 +24,30 @@ from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from vitrail.translator import Translator, load
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-lcd-text"]
 STREET = "the animal didn't cross the street because it was too"
-SIZE = {"width": 1280, "height": 860}
+SIZE = {"width": 1280, "height": 720}
 # Where a view has the most to show. The others are taken as they open.
 PLACES = {
     "paths": "layer=1",
     "decoding": "step=10",
     "masked": "stack=decoder&step=9",
-    "output": "step=10",
     "untrained": "record=9",
+    "all-heads": "stack=decoder&layer=1&sublayer=cross_attention&head=2",
+    "layers-say": "step=8",
+    "what-mattered": "step=8",
+}
+
+
+Screen = tuple[ViewportSize, str]
+SCREENS: dict[str, Screen] = {
+    "projector": ({"width": 1280, "height": 720}, "view=attention&layer=1&projector=on"),
+    "phone": ({"width": 390, "height": 844}, "view=attention&layer=1"),
+    "desk": ({"width": 1920, "height": 1080}, "view=score&token=8&layer=1"),
 }
 
 
@@ -83,6 +96,8 @@ def take(translator: Translator, out: Path) -> Iterator[Path]:
                 if adjective == "tired":
                     for view in views(page):
                         yield shoot(page, out / f"{view}.png", f"view={view}&{PLACES.get(view, '')}")
+                    for name, screen in SCREENS.items():
+                        yield screenful(page, out / f"{name}.png", screen)
                 looking = f"view=attention&layer={layer}&heads={head}"
                 yield shoot(page, out / f"it-was-too-{adjective}.png", looking, whole=True)
                 sides.append(side(page, looking))
@@ -137,6 +152,17 @@ def shoot(page: Page, path: Path, place: str, *, whole: bool = False) -> Path:
         left, top = 0, 0
     clip = {"x": left, "y": top, "width": right - left, "height": bottom - top}
     return save(page, page.screenshot(full_page=True, clip=clip), path)
+
+
+def screenful(page: Page, path: Path, screen: Screen) -> Path:
+    """What a screen of this size shows of a view."""
+    size, place = screen
+    page.set_viewport_size(size)
+    turn_to(page, place)
+    page.wait_for_timeout(300)  # it draws itself again for the new size
+    saved = save(page, page.screenshot(), path)
+    page.set_viewport_size(SIZE)
+    return saved
 
 
 def side(page: Page, place: str) -> tuple[str, str, str]:

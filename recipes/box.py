@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from vitrail.box import PLACE
-from vitrail.config import Config, parse_config
+from vitrail.config import Config, change_settings, parse_config
 from vitrail.data import Prepared
 from vitrail.errors import DataError, FolderError, VitrailError
 from vitrail.evaluate import measure
 from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.runtime.shortlist import FILE, Shortlist
 from vitrail.storage import checksum, new_folder, write_text
-from vitrail.translator import Translator, change_settings, load
+from vitrail.translator import Translator, load
 from vitrail.weights import Precision, pack
 
 MOST = 10_000_000  # bytes

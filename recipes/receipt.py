@@ -11,6 +11,8 @@ validation set; the same command without it does the rest.
 
 With `--teacher` the recipe is a student's, for `vitrail distill`. The receipt then says who the teacher was, how long
 it translated and how the two compare, and every evaluation on a test set has the teacher's scores beside the student's.
+If the recipe starts from another model (`train.start_from`), the receipt names it with its checksum, and has its scores
+under "before".
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from vitrail.errors import VitrailError
 from vitrail.evaluate import Report, measure
 from vitrail.folder import DISTILLED
 from vitrail.storage import checksum, write_text
-from vitrail.train import LOG, read_log
+from vitrail.train import LOG, read_log, read_origin
 
 TESTS = Path(__file__).with_name("tests.toml")
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu")
@@ -79,6 +81,7 @@ def main() -> None:
         "machine": same.get("machine") or machine(config),
         "training": {"commit": same["training"].get("commit") if same else began_at} | training(options.out, same),
         **({"teacher": teacher_of(options)} if options.teacher else {}),
+        **({"started_from": origin.model_dump()} if (origin := read_origin(options.out)) else {}),
         "weights": weights,
         "tests": [*same.get("tests", [])],
         "earlier": earlier,
@@ -88,6 +91,8 @@ def main() -> None:
         found["tests"].append(evaluate(test, options.out, weights, config.decode))
         if options.teacher:
             found["tests"][-1]["teacher"] = scores(test, options.teacher).to_dict()
+        if origin:
+            found["tests"][-1]["before"] = scores(test, origin.model).to_dict()
         write(receipt, found)  # at once, so that no evaluation goes unrecorded
     print(receipt)
 
@@ -139,7 +144,7 @@ def split(known: dict[str, Any], weights: str) -> tuple[dict[str, Any], list[dic
     earlier = known.get("earlier", [])
     if not known or weights in (known.get("weights"), *(test["weights"] for test in known["tests"])):
         return known, earlier
-    kept = ("settings", "data", "versions", "machine", "training", "teacher", "weights", "tests")
+    kept = ("settings", "data", "versions", "machine", "training", "teacher", "started_from", "weights", "tests")
     return {}, [*earlier, {part: known[part] for part in kept if part in known}]
 
 
@@ -173,7 +178,7 @@ def training(out: Path, known: dict[str, Any]) -> dict[str, Any]:
     if not steps:
         raise SystemExit(f"{out / LOG} has no step: set train.log_every to max_steps or less")
     return {
-        "steps": steps[-1]["step"],
+        "steps": max(event["step"] for event in events if "step" in event),  # log_every may not divide max_steps
         "epochs": steps[-1]["epoch"],
         "minutes": round(total(steps, "seconds") / 60, 1),
         "tokens_per_second": steps[-1]["clock"]["tokens_per_second"],

@@ -14,11 +14,16 @@ from types import CodeType, FrameType
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import vitrail
 
 # A shell starts what runs in the background deaf to Ctrl-C, and so would be the commands that tests start and stop.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No test depends on the clock: a busy machine is no failure.
+settings.register_profile("vitrail", deadline=None)
+settings.load_profile("vitrail")
 
 _PACKAGE = Path(vitrail.__file__).parent
 

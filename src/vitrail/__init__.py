@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
     from vitrail.config import Config as Config
     from vitrail.errors import VitrailError as VitrailError
+    from vitrail.glossary import Glossary as Glossary
+    from vitrail.text.restriction import Restriction as Restriction
     from vitrail.trace import Trace as Trace
-    from vitrail.translator import Translation as Translation
+    from vitrail.translation import Translation as Translation
     from vitrail.translator import Translator as Translator
     from vitrail.translator import load as load
 
@@ -20,13 +22,15 @@ __version__ = "0.1.0"
 # Imported on first use, to keep `import vitrail` and `vitrail --help` fast.
 _HOMES = {
     "Config": "vitrail.config",
+    "Glossary": "vitrail.glossary",
+    "Restriction": "vitrail.text.restriction",
     "Trace": "vitrail.trace",
-    "Translation": "vitrail.translator",
+    "Translation": "vitrail.translation",
     "Translator": "vitrail.translator",
     "VitrailError": "vitrail.errors",
     "load": "vitrail.translator",
 }
-__all__ = ["Config", "Trace", "Translation", "Translator", "VitrailError", "load"]
+__all__ = ["Config", "Glossary", "Restriction", "Trace", "Translation", "Translator", "VitrailError", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,8 @@ folder. Without one, the confidence is the mean probability of the tokens (their
 
 from __future__ import annotations
 
+import hashlib
+import json
 from math import exp
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +45,12 @@ class _File(Document):
     format: int
     weights: list[str]  # the checksums of the weights it belongs to
     curves: dict[str, Curve]  # by target language; "" if the model has no choice
+    sha256: str | None = None  # of the curves; files written before have none
+
+    def checksum(self) -> str:
+        """The checksum that the file should have."""
+        values = json.dumps({name: curve.model_dump() for name, curve in self.curves.items()}, sort_keys=True)
+        return hashlib.sha256(values.encode("utf-8")).hexdigest()
 
 
 def confidence(mean_log_prob: float, curve: Curve | None) -> float:
@@ -61,6 +69,8 @@ def read_curves(folder: ModelFolder) -> dict[str, Curve]:
         raise FolderError(f"cannot read it: {error.strerror}", where=str(path), fix="check its permissions") from None
     except ValueError as error:
         raise _damaged(path, str(error)) from None
+    if found.sha256 not in (None, found.checksum()):
+        raise _damaged(path, "its checksum does not match")
     return found.curves if found.weights == _weights(folder) and found.format <= FORMAT else {}
 
 
@@ -68,6 +78,7 @@ def write_curves(folder: ModelFolder, curves: dict[str, Curve]) -> Path:
     """Keep the curves of a model beside it."""
     path = folder.path / CONFIDENCE
     made = _File(format=FORMAT, weights=_weights(folder), curves=curves)
+    made = made.model_copy(update={"sha256": made.checksum()})
     write_text(path, made.model_dump_json(indent=1) + "\n")
     return path
 

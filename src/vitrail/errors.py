@@ -66,8 +66,13 @@ def is_shortage(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
 
 
+LONGEST_WORD = 64  # letters; to compare longer ones takes time, and nobody meant a key by them
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """The known word that is most like the given one, as the text of a fix; None if nothing is similar."""
+    if len(word) > LONGEST_WORD:
+        return None
 
     def likeness(candidate: str) -> float:
         # `num_head` is meant to be `heads`, but their letters differ too much: compare the parts of a word too.

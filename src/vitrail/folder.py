@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +14,7 @@ from vitrail import __version__
 from vitrail.config import Config, dump_config, parse_config, read_toml
 from vitrail.documents import Document, FileInFolder, parse_json
 from vitrail.errors import ConfigError, FolderError, TextError
-from vitrail.storage import checksum, new_file, read_text, save_tensors, write_text
+from vitrail.storage import checksum, explained, new_file, read_text, save_tensors, write_text
 from vitrail.text import Tokenizers
 from vitrail.weights import RESTORE, Shape, read_weights, stored_shapes
 
@@ -28,6 +30,7 @@ WEIGHTS = "model.safetensors"
 MANIFEST = "manifest.json"
 DATA = "data"  # of a run: its training data
 DISTILLED = "distilled"  # of a student: its teacher's translations
+ORIGIN = "origin.json"  # of a run that started from another model: which
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,11 @@ class ModelFolder:
     @classmethod
     def open(cls, path: Path) -> ModelFolder:
         """Verify all files of a folder, and read everything but the weights."""
+        with readable(path):
+            return cls._open(path)
+
+    @classmethod
+    def _open(cls, path: Path) -> ModelFolder:
         files = read_manifest(path)
         for name, accepted in files.items():
             _check(path / name, accepted)
@@ -65,6 +73,11 @@ class ModelFolder:
         named = self.config.data.prepared
         return Path(named) if named is not None else self.path / DATA
 
+    @property
+    def tokenizer_path(self) -> Path:
+        """The folder of the vocabulary."""
+        return self.path / TOKENIZER
+
     def has_vocabulary_of(self, other: Path) -> bool:
         """Whether another folder (a model or prepared data) has exactly the same vocabulary."""
         return self.vocabulary == _vocabulary(other)
@@ -73,6 +86,12 @@ class ModelFolder:
     def vocabulary(self) -> str:
         """An identifier of the vocabulary: a hash of its files."""
         return _vocabulary(self.path)
+
+    @property
+    def fingerprint(self) -> str:
+        """An identifier of the whole model: a hash of its manifest."""
+        checksums = json.dumps(read_manifest(self.path), sort_keys=True)
+        return hashlib.sha256(checksums.encode()).hexdigest()[:16]
 
     @property
     def has_weights(self) -> bool:
@@ -131,7 +150,7 @@ class ModelFolder:
 
     def _write_manifest(self, *, weights: list[str] | None = None, config: list[str] | None = None) -> None:
         files = {f"{TOKENIZER}/{file.name}": [checksum(file)] for file in _vocabulary_files(self.path)}
-        for name, accepted in ((CONFIG, config), (WEIGHTS, weights)):
+        for name, accepted in ((CONFIG, config), (WEIGHTS, weights), (ORIGIN, None)):
             if accepted is not None:
                 files[name] = accepted
             elif (self.path / name).exists():
@@ -151,7 +170,8 @@ def drop_damaged_weights(path: Path) -> bool:
             _check(path / WEIGHTS, files[WEIGHTS])
         return False
     except FolderError:
-        (path / WEIGHTS).unlink(missing_ok=True)
+        with explained(path / WEIGHTS):  # it may be a folder
+            (path / WEIGHTS).unlink(missing_ok=True)
         table = parse_json(read_text(path / MANIFEST))
         del table["files"][WEIGHTS]
         write_text(path / MANIFEST, json.dumps(table, indent=1) + "\n")
@@ -201,8 +221,23 @@ class Manifest(Document):
     files: dict[FileInFolder, list[str]]
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn a system error while looking into a folder into a FolderError."""
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot read this folder: {error.strerror or error}"
+        raise FolderError(what, where=str(error.filename or path), fix="check the path and its permissions") from None
+
+
 def read_manifest(path: Path) -> dict[str, list[str]]:
     """The files of a model folder, each with the checksums it may have."""
+    with readable(path):
+        return _read_manifest(path)
+
+
+def _read_manifest(path: Path) -> dict[str, list[str]]:
     if not path.is_dir():
         what = "this is a file, not a model folder" if path.exists() else "there is no such folder"
         raise FolderError(what, where=str(path), fix=GIVE)

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PARTIAL = ".partial"  # suffix of everything that is not complete yet
+# The largest files, in bytes, that we read at once: parsed, they take twenty times as much memory.
+DOCUMENT = 1 << 24  # settings, manifests and the like; ours are a thousand times smaller
+LINES = 1 << 26  # a log: 64 MiB are some 250,000 events
+_CHUNK = 1 << 20
 
 FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 
@@ -144,9 +149,10 @@ def remove_folder(path: Path) -> None:
     """Remove a folder if it exists. If this is interrupted, the rest cannot be mistaken for a complete folder."""
     leaving = path.with_name(f".{path.name}.leaving{PARTIAL}")
     shutil.rmtree(leaving, ignore_errors=True)  # from an earlier, interrupted removal
-    if path.exists():
-        path.replace(leaving)
-        shutil.rmtree(leaving)
+    with explained(path):  # even removing a file can need space
+        if path.exists():
+            path.replace(leaving)
+            shutil.rmtree(leaving)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -155,7 +161,7 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
     """Write tensors as a safetensors file. A failed write raises OSError, as for any other file."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
@@ -163,7 +169,7 @@ def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
     try:
         path.touch()
         mode = path.stat().st_mode  # safetensors ignores the umask and lets only the owner read the file
-        save_file(tensors, path)
+        save_file(tensors, path, metadata)
         path.chmod(mode)
     except SafetensorError as error:
         code = re.search(r"os error (\d+)", str(error))
@@ -183,30 +189,58 @@ def flush(path: Path) -> None:
 
 def cut_back(path: Path, size: int) -> None:
     """Truncate a file of lines to `size` bytes; if a crash left less, to its last complete line."""
-    with explained(path), regular(path).open("rb+") as file:
-        held = min(size, path.stat().st_size)  # Python allocates as much as it is asked to read
-        file.truncate(file.read(held).rfind(b"\n") + 1)
+    with explained(path), regular(path, most=None).open("rb+") as file:
+        end = min(size, path.stat().st_size)
+        least = max(0, end - LINES)  # no line of ours is nearly as long
+        while end > least:
+            start = max(least, end - _CHUNK)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            if found >= 0:
+                file.truncate(start + found + 1)
+                return
+            end = start
+        file.truncate(0)
 
 
-def regular(path: Path) -> Path:
-    """The path, unless it is a device or a pipe: a run folder may contain links, and reading those may never end."""
-    if path.exists() and not path.is_file():
+def regular(path: Path, *, most: int | None = 0) -> Path:
+    """The path, unless reading it may never end or may fill the memory.
+
+    A run folder may contain devices, pipes, links to them, and files that are mostly holes. `most` is the largest size
+    in bytes: 0 stands for the memory of this computer, None for no limit.
+    """
+    if not path.exists():
+        return path  # opening it says so
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "this is not a regular file", str(path))
+    limit = _memory() if most == 0 else most
+    if limit is not None and found.st_size > limit:
+        what = f"it has {found.st_size:,} bytes, more than the {limit:,} that can be expected here"
+        raise OSError(errno.EINVAL, what, str(path))
     return path
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, most: int = DOCUMENT) -> str:
     """The text of a UTF-8 file; a ValueError if it is not UTF-8."""
-    return regular(path).read_text(encoding="utf-8")
+    return regular(path, most=most).read_text(encoding="utf-8")
 
 
 def whole_lines(path: Path) -> list[str]:
     """The complete lines of a UTF-8 file. Another process may be writing to it: an unfinished last line is skipped."""
-    content = regular(path).read_bytes()
+    content = regular(path, most=LINES).read_bytes()
     return content[: content.rfind(b"\n") + 1].decode("utf-8").split("\n")[:-1]
 
 
-def checksum(path: Path) -> str:
+def checksum(path: Path, *, most: int | None = 0) -> str:
     """The SHA-256 of a file's bytes."""
-    with regular(path).open("rb") as file:
+    with regular(path, most=most).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _memory() -> int:
+    """The memory of this computer in bytes; nothing larger can be loaded."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 36  # this system does not say

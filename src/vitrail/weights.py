@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vitrail.errors import FolderError
+from vitrail.storage import regular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,7 +101,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[np.float32]]:
 
     shapes = stored_shapes(path)  # checks the types, and that what is packed has a scale
     try:
-        with safe_open(path, framework="numpy") as file:
+        with safe_open(regular(path), framework="numpy") as file:
             found = {name: file.get_tensor(name) for name in shapes}
             scales = {name: file.get_tensor(name + SCALE) for name, value in found.items() if value.dtype == np.int8}
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
@@ -119,7 +120,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load_file
 
     try:
-        return dict(load_file(path))
+        return dict(load_file(regular(path)))
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise _unreadable(path, error) from error
 
@@ -135,7 +136,7 @@ def _stored(path: Path) -> dict[str, tuple[str, Shape]]:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, framework="numpy") as file:
+        with safe_open(regular(path), framework="numpy") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  (not a dictionary)
             return {name: (str(one.get_dtype()), tuple(one.get_shape())) for name, one in slices.items()}
     except (SafetensorError, OSError, ValueError) as error:
@@ -143,7 +144,8 @@ def _stored(path: Path) -> dict[str, tuple[str, Shape]]:
 
 
 def _unreadable(path: Path, error: Exception) -> FolderError:
-    return FolderError(f"cannot read these weights: {error}", where=str(path), fix=RESTORE)
+    reason = getattr(error, "strerror", None) or error
+    return FolderError(f"cannot read these weights: {reason}", where=str(path), fix=RESTORE)
 
 
 def _quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:

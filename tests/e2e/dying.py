@@ -86,8 +86,8 @@ def _arm(fault):
     setattr(owner, name, deadly)
 
 
-def _write_half(save_file, tensors, path):
-    save_file(tensors, path)
+def _write_half(save_file, tensors, path, metadata=None):
+    save_file(tensors, path, metadata)
     os.truncate(path, Path(path).stat().st_size // 2)
 
 

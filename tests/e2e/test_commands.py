@@ -425,7 +425,7 @@ def test_nothing_typed_gives_help():
 
 
 def test_a_section_s_name_in_a_help_text_is_not_taken_for_markup():
-    assert "only [data] and" in command("prepare", "--help").stdout
+    assert "only [data], train.seed" in command("prepare", "--help").stdout
 
 
 def test_a_run_too_short_for_its_validation_says_so(run_command, tmp_path):
@@ -433,3 +433,27 @@ def test_a_run_too_short_for_its_validation_says_so(run_command, tmp_path):
     assert "before its first validation" in command(*run_command(tmp_path / "run", *short)).stderr
     usual = ("train.max_steps=2", "train.validate_every=2")
     assert "first validation" not in command(*run_command(tmp_path / "other", *usual)).stderr
+
+
+def test_a_report_is_written_beside_the_scores(phrases, tmp_path):
+    source, reference = tmp_path / "a.fr", tmp_path / "a.en"
+    source.write_text("merci\nje suis étudiant\nle chat zzz\n", encoding="utf-8")
+    reference.write_text("thanks\ni am a student\nthe cat\n", encoding="utf-8")
+    asked = ["--source", source, "--reference", reference, "--to", "en"]
+    plain = command("evaluate", phrases, *asked).stdout
+    out = tmp_path / "report.html"
+    made = command("evaluate", phrases, *asked, "--page", out, "--worst", "1")
+    assert made.stdout == plain
+    assert "1 of the worst sentences have a page" in made.stderr
+    assert len(list((tmp_path / "report-sentences").iterdir())) == 1
+    assert "://" not in out.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+
+    refused = command("evaluate", phrases, *asked, "--worst", "1", check=False)
+    assert refused.returncode == 2 and "no effect without --page" in refused.stderr
+    nowhere = command("evaluate", phrases, *asked, "--page", tmp_path / "no" / "r.html", check=False)
+    assert nowhere.returncode == 2 and "there is no such folder" in nowhere.stderr
+    together = command("evaluate", phrases, *asked, "--ensemble", phrases, "--page", out, check=False)
+    assert together.returncode == 2 and "looks into one model" in together.stderr
+    (tmp_path / "b-sentences").write_text("")
+    taken = command("evaluate", phrases, *asked, "--page", tmp_path / "b.html", check=False)
+    assert taken.returncode == 2 and "need a folder of this name" in taken.stderr

@@ -159,7 +159,8 @@ def test_it_says_what_it_checked(open_page, street):
     total = sum(street[name].size for name in street.names())
     page.locator(".badge-summary").click()
     found = re.search(
-        r"checked ([\d,]+) of ([\d,]+) numbers, largest difference (\S+e-\d+)", page.locator(".badge").inner_text()
+        r"checked ([\d,]+) of ([\d,]+) numbers \(\d+%\), largest difference (\S+e-\d+)",
+        page.locator(".badge").inner_text(),
     )
     checked, counted = (int(part.replace(",", "")) for part in found.groups()[:2])
     assert total < counted
@@ -438,7 +439,8 @@ def test_without_logits_the_log_probabilities_stand_in(open_page, light):
     bent = np.exp(2 * log_probs)
     lines = point_at(page, "output-chances", 0, 0, (rows_of(page, "output-chances"), 1))
     assert lines[0].startswith(f"{log_probs.argmax()}:")
-    assert numbers_in(lines[-1])[-1] == pytest.approx(bent.max() / bent.sum(), rel=1e-5)
+    assert numbers_in(lines[-2])[-1] == pytest.approx(bent.max() / bent.sum(), rel=1e-5)
+    assert numbers_in(lines[-1])[-1] == pytest.approx(np.log(bent.max() / bent.sum()), rel=1e-5)
 
 
 def test_a_damaged_page_says_so(browser, street, tmp_path):

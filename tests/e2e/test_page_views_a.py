@@ -16,6 +16,10 @@ VIEWS = (
     "softmax",
     "weighted-values",
     "matrices",
+    "matrices&matrices-of=attention",
+    "positions&positions-of=table",
+    "positions&positions-of=example",
+    "residuals&residuals-of=stacks",
     "heads",
     "heads&heads-as=recap",
     "attention&heads-view=all",
@@ -49,23 +53,27 @@ def test_positions(open_page, street, leave_pictures):
         assert number(shown) == pytest.approx(position[token, column], abs=1e-6)
         shown = point_at(page, "sum-input", token, column, (tokens, width))[1]
         assert number(shown) == pytest.approx(total[token, column], rel=1e-6)
+    turn_to(page, "view=positions&token=8&positions-of=table")
+    for token, column in ((IT, 5), (tokens - 1, 0), (3, width - 1)):
         # The table that follows from the formula agrees with what the model added.
         shown = point_at(page, "table-sinusoidal", token, column, (64, width))[1]
         assert number(shown) == pytest.approx(position[token, column], abs=1e-6)
     # Past any sentence, in Tensor2Tensor's layout: all sines first.
-    page = open_page(street, "view=positions&range=3")
+    page = open_page(street, "view=positions&positions-of=table&range=3")
     lines = point_at(page, "table-sinusoidal-concat", 7, 0, (64, width))
     assert "10,007" in lines[0] and number(lines[1]) == pytest.approx(np.sin(10007), abs=1e-6)
     leave_pictures(street, "view=positions", "05-positions")
+    leave_pictures(street, "view=positions&positions-of=table", "05-positions-table")
 
 
 def test_the_layout_of_positions_can_be_switched(open_page, street):
-    page = open_page(street, "view=positions")
-    page.get_by_role("radio", name="concatenated").click()
+    page = open_page(street, "view=positions&positions-of=example")
+    page.get_by_label("Layout").select_option("concatenated")
     assert "layout=sinusoidal-concat" in page.evaluate("location.hash")
     # The post's four numbers for position 1: sin 1, sin 0.0001, cos 1, cos 0.0001.
     for column, value in enumerate((np.sin(1), np.sin(1e-4), np.cos(1), np.cos(1e-4))):
         assert number(point_at(page, "example", 1, column, (5, 4))[1]) == pytest.approx(value, rel=1e-6)
+    turn_to(page, page.evaluate("location.hash.slice(1)").replace("positions-of=example", ""))
     assert "position, in this layout" in page.locator(".figure .picture").text_content()
 
 
@@ -120,7 +128,7 @@ def test_attention_lines(open_page, street, leave_pictures):
 
 def test_attention_from_output_to_input(open_page, street):
     page = open_page(street, "view=attention")
-    page.get_by_role("radio", name="encoder-decoder attention").click()
+    page.get_by_label("Attention", exact=True).select_option("encoder-decoder attention")
     weights = street["decoder.0.cross_attention.weights"]
     token = int(re.search(r"token=(\d+)", page.evaluate("location.hash"))[1])
     marks = page.locator('[data-share][data-head="2"]')
@@ -195,9 +203,9 @@ def test_softmax_of_scores_with_a_bias(open_page, biased, leave_pictures):
     assert number(lines[1]) == pytest.approx(scaled, rel=1e-6)
     page = open_page(biased, "view=softmax&head=2&stack=decoder", "phone")
     assert {"÷ √8", "+ bias"} <= set(page.locator(".figure .picture text.bold").all_text_contents())
-    turn_to(page, "view=matrices")
+    turn_to(page, "view=matrices&matrices-of=attention")
     assert "Q Kᵀ / √8 + bias" in page.locator(".figure .picture").text_content()
-    turn_to(page, "view=matrices&stack=decoder&sublayer=cross_attention")
+    turn_to(page, "view=matrices&matrices-of=attention&stack=decoder&sublayer=cross_attention")
     assert "bias" not in page.locator(".figure .picture").text_content(), "positions count in self-attention only"
     leave_pictures(biased, "view=softmax&head=2", "10-softmax-alibi")
 
@@ -250,11 +258,12 @@ def test_weighted_values(open_page, street, relative, rotary, leave_pictures):
 
 
 def test_matrices(open_page, street, leave_pictures):
-    page = open_page(street, "view=matrices&head=1&token=8")
+    page = open_page(street, "view=matrices&matrices-of=attention&head=1&token=8")
     weights, v = street["encoder.0.self_attention.weights"], street["encoder.0.self_attention.v"]
     _, tokens, width = v.shape
     shown = point_at(page, "weights", IT, 3, (tokens, tokens))[1]
     assert number(shown) == pytest.approx(weights[1, IT, 3], rel=1e-5)
+    turn_to(page, "view=matrices&head=1&token=8")
     assert number(point_at(page, "made-v", 4, 2, (tokens, width))[1]) == pytest.approx(v[1, 4, 2], rel=1e-6)
     leave_pictures(street, "view=matrices", "12-matrices")
 

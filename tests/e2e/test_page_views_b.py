@@ -113,6 +113,10 @@ def test_temperature_bends_the_distribution(open_page, street):
     rows = rows_of(page, "output-chances")
     shown = last_number(point_at(page, "output-chances", 0, 0, (rows, 1))[4])
     assert shown == pytest.approx(bent.max(), rel=1e-5)
+    # The column obeys the temperature as the bars do.
+    logarithm = last_number(point_at(page, "output-chances", 0, 0, (rows, 1))[5])
+    assert logarithm == pytest.approx(np.log(bent.max()), rel=1e-5)
+    assert f"{np.log(bent.max()):.2f}".replace("-", "−") in page.locator("main .picture").text_content()
 
 
 def test_vocabulary(open_page, street, leave_pictures):
@@ -148,7 +152,7 @@ def test_loss(open_page, compared, leave_pictures):
 
 def test_loss_without_a_reference_says_how_to_give_one(open_page, street):
     page = open_page(street, "view=loss")
-    assert "--reference" in page.locator(".controls").inner_text()
+    assert "--reference" in page.locator(".explanation").inner_text()
     assert "stands in" in page.locator(".prose").inner_text()
 
 
@@ -179,7 +183,7 @@ def test_search(open_page, street, leave_pictures):
     rows = max(len(step["candidates"]) for step in steps)
     pruned = next(row for row, one in enumerate(steps[1]["candidates"]) if one["fate"] == "pruned")
     candidate = steps[1]["candidates"][pruned]
-    lines = point_at(page, "search-tree", pruned, 1, (rows, len(steps)))
+    lines = point_at(page, "search-tree", 1, pruned, (len(steps), rows))
     assert last_number(lines[1]) == pytest.approx(candidate["log_prob"], rel=1e-6)
     assert last_number(lines[2]) == pytest.approx(candidate["score"], rel=1e-6)
     assert lines[3] == f"rank {candidate['rank'] + 1}: pruned"
@@ -188,7 +192,7 @@ def test_search(open_page, street, leave_pictures):
     tree.focus()
     tree.press("Home")
     tree.press("Enter")
-    assert f"node=0.{pruned}" in page.evaluate("location.hash"), "Home leads to the first step, Enter picks"
+    assert "node=1.0" in page.evaluate("location.hash"), "Home leads to the first candidate of the step, Enter picks"
     for result in street.document["search"]["results"]:
         assert page.get_by_role("button", name=f"{result['text']}, score").count() >= 1
     leave_pictures(street, "view=search", "21-search")

@@ -11,7 +11,7 @@ from vitrail.cli import app
 
 PARTS = ("config", "text", "data", "weights", "folder", "box", "translator")
 LIGHT = ["vitrail", *(f"vitrail.{part}" for part in PARTS)]
-COMMANDS = [command.callback.__name__ for command in app.registered_commands]
+COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
 
 # One process for all of them: torch must be absent after every single one.
 IMPORTS = """

@@ -20,7 +20,12 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:(\d+)/)\?token=([\w-]+)")
 # The studio as it is, but for what it sends of a short sentence: as little as of a long one.
 SPARING = """
 from vitrail.cli import main
-from vitrail.serve import recent
+from vitrail.serve import pool
+pool.PROGRAM = (pool.sys.executable, "-c", {worker!r})
+main()
+"""
+SPARING_WORKER = """
+from vitrail.serve import recent, worker
 from vitrail.trace import Trace, inside
 
 def lightest(trace, max_mb):
@@ -29,7 +34,7 @@ def lightest(trace, max_mb):
     return Trace({**trace.document, "arrays": arrays, "inside_of": []})
 
 recent.lighter = lightest
-main()
+worker.main()
 """
 
 
@@ -134,6 +139,7 @@ def test_first_words_can_be_forced_and_words_drawn_instead_of_searched(page, phr
         page.locator(".what-if").filter(has_text="must begin with “i am”").wait_for()
         assert "beginning with “i am”" in page.locator("main").inner_text()
 
+        page.locator('[data-key="more"]').click()
         page.locator('[data-key="search-temperature"]').fill("2.5")
         page.locator('[data-key="search-seed"]').fill("7")
         drawn = ask("search-draw")
@@ -190,13 +196,13 @@ def test_the_run_is_followed_while_it_goes_on(page, trained, screenshots):
         page.locator("path[data-curve=training]").wait_for()
         last = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         steps = [event for event in last if event["event"] == "step"]
-        assert f"step {steps[-1]['step']}" in page.locator(".prose").inner_text()
+        assert f"In {steps[-1]['step']} steps" in page.locator(".lead").inner_text()
         page.screenshot(path=str(screenshots / "22-training-light.png"), full_page=True)
         size = log.stat().st_size
         try:
             with log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**steps[-1], "step": 4321, "loss": 0.125}) + "\n")
-            page.get_by_text("step 4,321").first.wait_for()
+            page.locator(".lead").filter(has_text="In 4,321 steps").wait_for()
         finally:
             os.truncate(log, size)  # the run belongs to other tests too
         page.goto("about:blank")  # before the studio closes: a page that still asks would complain
@@ -206,7 +212,7 @@ def test_what_a_trace_left_out_is_fetched_when_it_is_looked_at(page, phrases, sc
     from vitrail.translator import load
 
     trace = load(phrases).trace("merci", to="en")
-    with opened(phrases, ("-c", SPARING)) as (_, address):
+    with opened(phrases, ("-c", SPARING.format(worker=SPARING_WORKER))) as (_, address):
         asked = []
         page.on("request", lambda request: asked.append(request.url.partition("/api/")[2]))
         page.goto(f"{address[0]}#view=black-box&text=merci&to=en")
@@ -234,3 +240,35 @@ def test_what_a_trace_left_out_is_fetched_when_it_is_looked_at(page, phrases, sc
         page.goto("about:blank")
     assert all("404" in trouble for trouble in page.troubles), page.troubles
     page.troubles.clear()
+
+
+def test_two_translations_are_shown_at_once_in_every_view(page, phrases):
+    with opened(phrases) as (_, address):
+        page.goto(f"{address[0]}#text=merci&to=en&view=two")
+        assert verified(page)
+        page.locator("[data-key='second-text']").fill("je suis étudiant")
+        page.locator(".second-sentence button").click()
+        page.locator("[data-key='moved-steps']").wait_for()
+        assert "b.text=je" in page.url
+        assert page.locator("[data-key^='moved-encoder'], [data-key^='moved-decoder']").count() == 3
+        views = page.locator(".guide-entry").evaluate_all("entries => entries.map((entry) => entry.dataset.key)")
+        shown = []
+        for view in (key.removeprefix("guide-") for key in views):
+            turn = "view => {const h = new URLSearchParams(location.hash.slice(1)); h.set('view', view);"
+            turn += "history.replaceState(null, '', `#${h}`); window.dispatchEvent(new HashChangeEvent('hashchange'));}"
+            page.evaluate(turn, view)
+            assert page.locator(".stage .problem").count() == 0, view
+            shown.append(page.locator(".two .two-caption").count())
+        assert shown == [2] * (len(views) - 1) + [0], "both in every view but that which compares them"
+        turn_to(page, page.url.split("#")[1].replace("view=two", "view=embeddings"))
+        labels = page.locator(".two .figure").nth(1).locator(".label.differs").all_text_contents()
+        marked = {text.partition(" · ")[0] for text in labels}  # without the token's number
+        assert {"étudiant", "suis"} <= marked
+        assert "<2en>" not in marked
+        page.locator("[data-key='where-they-part']").click()
+        page.select_option("[data-key='second-choice']", label="head 0 of encoder.0.self-attention off")
+        page.locator(".two-at-once", has_text="head 0").wait_for()
+        page.locator("[data-key='stop-comparing']").click()
+        assert "b." not in page.url
+        page.locator(".two-at-once").wait_for(state="detached")
+        page.goto("about:blank")

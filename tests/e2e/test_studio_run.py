@@ -13,8 +13,8 @@ def test_the_curves_of_a_file_are_the_runs(open_page, trained, screenshots):
     steps = [event for event in trace.document["run"]["events"] if event["event"] == "step"]
     log = [json.loads(line) for line in (trained / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     assert steps == [event for event in log if event["event"] == "step"]
-    said = page.locator(".prose").inner_text()
-    assert f"step {steps[-1]['step']}" in said
+    said = page.locator(".lead").inner_text()
+    assert f"In {steps[-1]['step']} steps" in said
     assert f"{steps[-1]['loss']:.2f}" in said
     drawn = page.locator("path[data-curve=training]").get_attribute("d")
     assert drawn.count("L") == len(steps) - 1

@@ -144,12 +144,12 @@ def test_neighbours_workers_and_order_change_nothing(folder: Make) -> None:
 def test_what_one_engine_lacks_runs_on_the_other(folder: Make, search: dict[str, Any], prefix: tuple[int, ...]) -> None:
     runtime, sources = Runtime.of_folder(folder()), rows(2)
     assert runtime.engine_for(Job(sources, DecodeConfig())).name == "ctranslate2"
-    assert runtime.engine_for(Job(sources, DecodeConfig(**search), prefix=prefix)).name == "torch"
+    assert runtime.engine_for(Job(sources, DecodeConfig(**search), prefixes=[prefix] * len(sources))).name == "torch"
     with pytest.raises(DecodeError) as raised:
-        runtime.engine_for(Job(sources, DecodeConfig(**search, engine="ctranslate2"), prefix=prefix))
+        runtime.engine_for(Job(sources, DecodeConfig(**search, engine="ctranslate2"), prefixes=[prefix] * len(sources)))
     assert "ctranslate2: it " in str(raised.value)
     with pytest.raises(DecodeError) as raised:
-        runtime.engine_for(Job(sources, DecodeConfig(**search, precision="int8"), prefix=prefix))
+        runtime.engine_for(Job(sources, DecodeConfig(**search, precision="int8"), prefixes=[prefix] * len(sources)))
     assert "torch: it computes in float32 only" in str(raised.value)
 
 
@@ -247,7 +247,7 @@ def test_a_prefix_need_not_be_in_the_shortlist(folder: Make) -> None:
     made, (source, *_) = shortlisted(folder()), rows()
     listed = set(Shortlist.load(made).of([source]).tolist())
     prefix = next(number for number in range(EOS + 1, made.tokenizers.target.size) if number not in listed)
-    job = Job([source], DecodeConfig(max_extra=6, shortlist=True), prefix=(prefix,))
+    job = Job([source], DecodeConfig(max_extra=6, shortlist=True), prefixes=[(prefix,)])
     assert Runtime.of_folder(made).search(job)[0][0].row[0] == prefix
 
 

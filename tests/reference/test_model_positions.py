@@ -78,7 +78,7 @@ def turn(dot_product: RotaryDotProduct, x_BHTK: Tensor, first: int) -> Tensor:
 @given(q_at=positions, k_at=positions, shift=st.integers(0, 400), seed=st.integers(0, 99))
 def test_a_rotary_score_depends_only_on_the_distance(q_at: int, k_at: int, shift: int, seed: int) -> None:
     torch.manual_seed(seed)
-    dot_product = RotaryDotProduct(8)
+    dot_product = RotaryDotProduct(8, dropout=0.0)
     q, k = torch.randn(1, 1, 1, 8, dtype=torch.float64), torch.randn(1, 1, 1, 8, dtype=torch.float64)
     here = turn(dot_product, q, q_at) @ turn(dot_product, k, k_at).mT
     there = turn(dot_product, q, q_at + shift) @ turn(dot_product, k, k_at + shift).mT
@@ -91,7 +91,9 @@ def test_a_rotation_is_a_product_of_complex_numbers() -> None:
     numbers = torch.complex(x[..., :4], x[..., 4:])
     frequency = torch.tensor([10000 ** (-2 * i / 8) for i in range(4)], dtype=torch.float64)
     turned = numbers * torch.exp(1j * torch.arange(50)[:, None] * frequency)
-    torch.testing.assert_close(turn(RotaryDotProduct(8), x, 0), torch.cat([turned.real, turned.imag], dim=-1))
+    torch.testing.assert_close(
+        turn(RotaryDotProduct(8, dropout=0.0), x, 0), torch.cat([turned.real, turned.imag], dim=-1)
+    )
 
 
 @settings(deadline=None, max_examples=25)

@@ -14,12 +14,12 @@ from vitrail.config import (
     CorpusConfig,
     DecodeConfig,
     ModelConfig,
+    change_settings,
     dump_config,
     load_config,
     parse_config,
 )
 from vitrail.errors import ConfigError, DecodeError
-from vitrail.translator import change_settings
 
 
 def refusal(*changes: str) -> ConfigError:
@@ -241,3 +241,10 @@ def test_settings_of_a_search_are_refused_with_what_and_fix():
         change_settings(DecodeConfig(), {"penalty": "none|x"})
     assert caught.value.what == "penalty = 'none|x': input should be 'length' or 'gnmt'"
     assert caught.value.fix == "the model's own value is 'length'"
+    with pytest.raises(DecodeError) as caught:
+        change_settings(DecodeConfig(), {"beam_sise": 3})
+    assert caught.value.what == "unknown search setting 'beam_sise'"
+    assert caught.value.fix == "did you mean 'beam_size'?"
+    with pytest.raises(DecodeError) as caught:
+        change_settings(DecodeConfig(), {"zzzz": 3})
+    assert caught.value.fix.startswith("known: beam_size, ")

@@ -62,11 +62,36 @@ def test_it_writes_one_page_and_says_where_and_how_large(explain, tmp_path):
     out = tmp_path / "page.html"
     code, said, _ = explain("a b c", "--to", "fr", "--out", out)
     assert code == 0
-    assert said == f"{out} ({out.stat().st_size / 1e6:.1f} MB)\n"
+    assert said == f"{out} ({out.stat().st_size / 1e6:.1f} MB, with the model)\n"
     page = out.read_text("utf-8")
     assert "<title>a b c →" in page
     assert 'id="vitrail-trace"' in page
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_the_model_goes_in_or_stays_out(explain, tmp_path):
+    out = tmp_path / "page.html"
+    for option, is_live in (("--live", True), ("--static", False)):
+        assert explain("a b c", "--to", "fr", "--out", out, option)[0] == 0
+        assert ('id="vitrail-model"' in out.read_text("utf-8")) is is_live
+    # Who asks for some of the weights gets a page that holds just those.
+    assert explain("a b c", "--to", "fr", "--out", out, "--layers", "encoder.0")[0] == 0
+    assert 'id="vitrail-model"' not in out.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--live", "--max-mb", "3"], "--layers or --max-mb has no effect on a live page"),
+        (["--live", "--layers", "all"], "--layers or --max-mb has no effect on a live page"),
+        (["--static", "--out", "trace.json"], "--live or --static has no effect on a bare trace"),
+    ],
+)
+def test_options_that_a_page_would_ignore_are_refused(explain, tmp_path, monkeypatch, options, what):
+    monkeypatch.chdir(tmp_path)
+    code, _, said = explain("a b c", "--to", "fr", "--out", "page.html", *options)
+    assert code == 2 and what in said and "fix:" in said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_option_reaches_the_trace(explain, tmp_path):

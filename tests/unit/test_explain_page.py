@@ -165,7 +165,7 @@ def test_a_notebook_frame_is_one_element_with_the_page_inside(web, trace, text, 
     parsed = Parsed(explanation._repr_html_())
     ((tag, attrs, _),) = parsed.elements
     assert tag == "iframe"
-    assert set(attrs["sandbox"].split()) == {"allow-scripts", "allow-downloads"}
+    assert set(attrs["sandbox"].split()) == {"allow-scripts", "allow-forms", "allow-downloads"}
     inner = Parsed(attrs["srcdoc"])
     (data,) = [text for attrs, text in inner.all("script") if attrs.get("id") == "vitrail-trace"]
     assert json.loads(data)["source"]["text"] == text

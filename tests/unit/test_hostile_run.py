@@ -23,11 +23,13 @@ from safetensors.torch import load_file, save_file
 from vitrail.cli.info import describe
 from vitrail.cli.test_set import own_validation
 from vitrail.config import parse_config
+from vitrail.doctor import Case, examine
 from vitrail.errors import VitrailError
 from vitrail.explain import Explanation
 from vitrail.folder import ModelFolder
-from vitrail.serve import Shelf
-from vitrail.serve.studio import _run
+from vitrail.serve.following import run_state
+from vitrail.serve.shelf import Shelf, stamp_of
+from vitrail.serve.tasks import Bench
 from vitrail.storage import checksum
 from vitrail.trace import Trace
 from vitrail.train import average_checkpoints, train
@@ -252,9 +254,9 @@ def readers(original: Original, run: Path, scratch: Path) -> dict[str, Any]:
     def show() -> None:
         shelf = Shelf(run)
         json.dumps(shelf.entries(), allow_nan=False)
-        json.dumps(_run(run, ""), allow_nan=False)
-        with shelf.using(run.name) as translator:
-            translator.trace(SENTENCE).to_json()
+        json.dumps(run_state(run, ""), allow_nan=False)
+        translator = Bench(1, threads=1).translator(shelf.find(run.name), stamp_of(run))
+        translator.trace(SENTENCE).to_json()
 
     return {
         "translate": translate,
@@ -263,6 +265,7 @@ def readers(original: Original, run: Path, scratch: Path) -> dict[str, Any]:
         "studio": show,
         "trace": lambda: Explanation(Trace.load(run / TRACE), max_mb=0).save(scratch / "page.html"),
         "evaluate": lambda: own_validation(run, None),
+        "doctor": lambda: [*examine(Case.of_run(run))],
         "average": lambda: average_checkpoints(run, last=2, out=scratch / "mean"),
         "resume": lambda: train(original.longer, run),
     }

@@ -12,6 +12,7 @@ from torch import Tensor
 from vitrail.config import POSITIONS
 from vitrail.errors import VitrailError
 from vitrail.model import NO_TAP, Tap, Transformer
+from vitrail.model.looking import cross_attention
 
 pytestmark = pytest.mark.usefixtures("true_suffixes")
 
@@ -166,3 +167,22 @@ def test_nobody_listening_builds_no_name_and_calls_the_fused_kernel(
     with torch.no_grad():  # who learns has another way to few keys
         model.log_probs(SOURCE, TARGET)
     assert len(calls) == 2 + 2 * 2
+
+
+def test_cross_attention_is_what_a_listener_hears_of_it(small_model: Build) -> None:
+    model = small_model()
+    heard = listen(model)
+    expected = [heard[f"decoder.{number}.cross_attention.weights"] for number in range(2)]
+    for found, wanted in zip(cross_attention(model, SOURCE, TARGET), expected, strict=True):
+        assert not found.requires_grad
+        torch.testing.assert_close(found, wanted)
+
+
+def test_several_targets_may_look_at_one_source(small_model: Build) -> None:
+    model = small_model()
+    sentence_N = torch.tensor([1, 0, 1])
+    target_NT = TARGET[[0, 0, 1]]
+    together = cross_attention(model, SOURCE, target_NT, sentence_N)
+    apart = cross_attention(model, SOURCE[sentence_N], target_NT)
+    for found, wanted in zip(together, apart, strict=True):
+        torch.testing.assert_close(found, wanted)

@@ -188,3 +188,23 @@ def test_a_lying_suffix_is_caught(true_suffixes: Any) -> None:
     assert true_suffixes.lies({"x_BT": torch.zeros(2, 3), "y_TB": torch.zeros(2, 3)})
     assert true_suffixes.lies({"visible_B1": torch.zeros(2, 3)})
     assert not true_suffixes.lies({"x_BT": torch.zeros(2, 3), "y_BT": torch.zeros(1, 3), "rows": torch.zeros(9)})
+
+
+def test_an_output_bias_is_added_to_the_logits(small_model: Build) -> None:
+    model = small_model(output_bias=True).eval()
+    assert model.output_bias is not None
+    source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 6]])
+    bias = torch.linspace(-1, 1, model.vocabulary)
+    with torch.no_grad():
+        before = model.output_bias.zero_() + model.log_probs(source, target)
+        assert before.size(-1) == model.vocabulary
+        model.output_bias.copy_(bias)
+    torch.testing.assert_close(model.log_probs(source, target).detach(), (before + bias).log_softmax(-1))
+    assert small_model(output_bias=False).output_bias is None
+
+
+def test_words_of_both_sides_are_scaled(small_model: Build) -> None:
+    model, ids = small_model().eval(), torch.tensor([[4, 5, 3]])
+    embeddings, scale = model.embeddings, model.config.d_model**0.5
+    torch.testing.assert_close(embeddings.embed_source(ids), embeddings.source_table_VD()[ids] * scale)
+    torch.testing.assert_close(embeddings.embed_target(ids), embeddings.target_table_VD()[ids] * scale)

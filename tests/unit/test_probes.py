@@ -13,7 +13,8 @@ from vitrail.data import ValidationSet
 from vitrail.errors import ConfigError, TrainingError
 from vitrail.trace import Trace
 from vitrail.trace.format import decode_array
-from vitrail.trace.probes import MOST_PROBABLE, PROBES, log_sum, read_probes, spread
+from vitrail.trace.lines import spread
+from vitrail.trace.probes import MOST_PROBABLE, PROBES, log_sum, read_probes
 from vitrail.trace.record import listen
 from vitrail.trace.run import POINTS, read_run
 from vitrail.train import probes as writing

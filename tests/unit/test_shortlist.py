@@ -178,3 +178,14 @@ def test_what_is_no_shortlist_is_refused(folder: ModelFolder, content: bytes) ->
     (folder.path / FILE).write_bytes(content)
     with pytest.raises(FolderError):
         Shortlist.load(folder)
+
+
+def test_ctranslate2_looks_up_what_all_sentences_share_only_once():
+    shortlist = Shortlist.of_lists([[], [], [], [5, 6], [7, 5, 8], [8], [6, 9, 10]])
+    lines = [line.split("\t") for line in shortlist.vocabulary_map(4).decode().splitlines()]
+    found = {source: {int(target) for target in targets.split()} for source, targets in lines}
+    assert found.pop("") == {5, 7, 8}
+    assert found == {"3": {6}, "6": {6, 9, 10}}  # nothing twice: looking up takes time
+    for row in ([4, 3], [4, 5, 6], [6, 4, 3]):
+        union = {5, 7, 8}.union(*(found.get(str(source), set()) for source in row))
+        assert union | {1, 2, 3} == set(shortlist.of([row]).tolist())

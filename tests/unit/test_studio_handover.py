@@ -101,13 +101,18 @@ def test_signals_are_as_they_were_afterwards(tmp_path, monkeypatch):
 
 
 STUDIO = """
-from vitrail.serve import listen, serve
+from vitrail.serve.door import Door
+from vitrail.serve.limits import Limits
+from vitrail.serve.listen import listen, serve
 async def app(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b"here"})
+class All:
+    def check(self, scope, visit): pass
+    def headers(self, scope): return {}
 listening = listen(0)
 number = listening.getsockname()[1]
-serve(app, listening, open_address=f"http://127.0.0.1:{number}/?token=TOKEN")
+serve(Door(app, All(), Limits()), listening, open_address=f"http://127.0.0.1:{number}/?token=TOKEN")
 print("closed", flush=True)
 """
 

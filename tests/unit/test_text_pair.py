@@ -2,13 +2,17 @@ import pytest
 
 from vitrail.config import VOCABULARIES
 from vitrail.errors import StorageError, TextError
-from vitrail.text import BOS, EOS, PAD, UNK, Tokenizers
+from vitrail.text import BOS, EOS, PAD, UNK, ListedPieces, Subwords, Tokenizers
 
 SOURCES = ["je suis étudiant", "merci"] * 3
 TARGETS = ["i am a student", "thanks"] * 3
 
 
 def trained(kind="bpe", *, joint=True, languages=()):
+    if kind == "marian":  # not learnt, but put together
+        learnt = Subwords.train([*SOURCES, *TARGETS], "unigram", 330, ())
+        sides = [ListedPieces(learnt.model, list(learnt.pieces()), languages) for _ in range(2)]
+        return Tokenizers(*sides, tuple(languages), same_ids=joint)
     return Tokenizers.train(SOURCES, TARGETS, kind=kind, size=330, joint=joint, languages=languages)
 
 
@@ -59,7 +63,7 @@ def test_saved_and_loaded_is_the_same(tmp_path, kind, joint):
     assert pair.languages == ("en", "fr")
     pair.save(tmp_path / "tokenizer")
     loaded = Tokenizers.load(tmp_path / "tokenizer")
-    assert loaded.joint == joint and (loaded.source is loaded.target) == joint
+    assert loaded.joint == joint and (loaded.source is loaded.target) == (joint and kind != "marian")
     assert loaded.languages == pair.languages
     assert loaded.source.kind == loaded.target.kind == kind
     assert loaded.encode_source("je suis étudiant", "en") == pair.encode_source("je suis étudiant", "en")
@@ -121,3 +125,30 @@ def test_a_language_that_is_nearly_right_is_suggested():
     with pytest.raises(TextError) as error:
         trained(languages=("eng", "fra")).encode_source("merci", "frx")
     assert "'fra'" in error.value.fix
+
+
+def test_two_sides_that_should_have_the_same_tokens_are_compared(tmp_path):
+    trained("marian").save(tmp_path)
+    listed = tmp_path / "target.marian.json"
+    listed.write_text(listed.read_text(encoding="utf-8").replace('"e"', '"xx"'), encoding="utf-8")
+    with pytest.raises(TextError, match="should have the same tokens"):
+        Tokenizers.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ('{"punctuation": null, "languages": [], "pieces": ["a", "a"]}', "'pieces' has a duplicate"),
+        ('{"punctuation": null, "languages": [], "pieces": ["\\ud800"]}', "surrogates not allowed"),
+        ('{"punctuation": 3, "languages": [], "pieces": []}', "punctuation"),
+        ("[", "not a list of pieces"),
+    ],
+)
+def test_a_list_of_pieces_that_cannot_be_used_is_refused(tmp_path, content, what):
+    trained("marian").save(tmp_path)
+    (tmp_path / "source.marian.json").write_text(content, encoding="utf-8")
+    with pytest.raises(TextError, match=what):
+        Tokenizers.load(tmp_path)
+    (tmp_path / "source.marian.spm").unlink()
+    with pytest.raises(TextError):
+        Tokenizers.load(tmp_path)

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from vitrail.errors import TextError
-from vitrail.text import UNK, Subwords, tidy
+from vitrail.text import EOS, PAD, UNK, Subwords, tidy
 from vitrail.text.kinds import TOKENIZER_KINDS, _subwords
 from vitrail.text.subwords import LONGEST
 
@@ -159,3 +159,13 @@ def test_a_kind_learns_and_loads_vocabularies_of_its_own_kind(tmp_path, kind):
     assert learnt.kind == made.load(tmp_path / "learnt").kind == kind
     assert made.load(tmp_path / "learnt").encode("merci") == learnt.encode("merci")
     assert made.file_name == TOKENIZER_KINDS[kind].file_name
+
+
+def test_many_rows_decode_as_each_alone():
+    subwords = Subwords.train(CORPUS, "bpe", 300, ("en", "fr"))
+    rows = [subwords.encode(text) for text in ("a b c", "", "un chat ☃", "  x  ")]
+    rows.append([EOS, *rows[0], PAD])
+    assert subwords.decode_all(rows) == [subwords.decode(row) for row in rows]
+    assert subwords.decode_all(rows)[4] == subwords.decode(rows[0])
+    assert subwords.decode_all([]) == []
+    assert subwords.decode_all([[]]) == [""]

@@ -26,9 +26,10 @@ def known_to_the_page(module, expression):
     ("kinds", "module", "expression"),
     [
         (POSITIONS, "positions/kinds.js", "page.POSITION_KINDS.map(({name}) => name)"),
+        (POSITIONS, "engine/distance.js", "Object.keys(page.ENGINE_POSITIONS)"),
         (ACTIVATIONS, "arithmetic.js", "Object.keys(page.ACTIVATIONS)"),
     ],
-    ids=["positions", "activations"],
+    ids=["positions", "positions of the engine", "activations"],
 )
 def test_the_page_has_the_kinds_of_the_settings(kinds, module, expression):
     assert len(kinds) > 1

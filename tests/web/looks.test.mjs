@@ -12,7 +12,17 @@ import {
   valueRgb,
 } from "../../src/vitrail/web/colour.js";
 import {PALETTE} from "../../src/vitrail/web/palette.js";
-import {count, decimal, extent, percent, precise, scientific, shortCount} from "../../src/vitrail/web/numbers.js";
+import {
+  count,
+  decimal,
+  extent,
+  notZero,
+  percent,
+  precise,
+  scientific,
+  scoreText,
+  shortCount,
+} from "../../src/vitrail/web/numbers.js";
 
 const THEMES = ["light", "dark"];
 const PAPER = {light: parse(PALETTE.light.page.raised), dark: parse(PALETTE.dark.page.raised)};
@@ -149,14 +159,22 @@ test("numbers are written with a true minus, and never as minus zero", () => {
   assert.equal(precise(Math.fround(0.1)), "0.1");
   assert.equal(precise(-0), "0");
   assert.equal(precise(-1.5e-9), "−1.5e-9");
+  assert.equal(notZero(6.5e-5, 3), "6.5e-5");
+  assert.equal(notZero(-6.5e-5, 3), "−6.5e-5");
+  assert.equal(notZero(0, 3), "0.000");
+  assert.equal(notZero(0.25, 3), "0.250");
+  assert.equal(scoreText(-0.000235), "−0.000235");
+  assert.equal(scoreText(-1.23456), "−1.235");
   assert.equal(scientific(0), "0e0");
   assert.equal(count(1234567), "1,234,567");
   assert.equal(count(999), "999");
   assert.equal(shortCount(787584), "788k");
   assert.equal(shortCount(65_000_000), "65.0M");
   assert.equal(percent(0.5), "50%");
-  assert.equal(percent(0.0004), "< 0.1%");
-  assert.equal(percent(0.99999), "> 99.9%");
+  assert.equal(percent(0.0004), "0.04%");
+  assert.equal(percent(6.5e-5), "0.0065%");
+  assert.equal(percent(0.99976), "99.976%");
+  assert.equal(percent(1 - 1e-12), "> 99.9999%");
   assert.equal(percent(1), "100%");
 });
 

@@ -3,9 +3,12 @@ import test from "node:test";
 
 import {makeTrace} from "./make_trace.mjs";
 import {BEGINNING, clampState} from "../../src/vitrail/web/state.js";
-import {changesOfKey} from "../../src/vitrail/web/shell/keyboard.js";
+import {changesOfKey, viewOfKey} from "../../src/vitrail/web/shell/keyboard.js";
 import {choicesOf, stepped} from "../../src/vitrail/web/shell/pickers.js";
 import {nextCell} from "../../src/vitrail/web/draw/reading.js";
+import {placeOf} from "../../src/vitrail/web/shell/map.js";
+import {symbolMeaning} from "../../src/vitrail/web/symbols.js";
+import {toldApart} from "../../src/vitrail/web/views/choices.js";
 import {partsOfLayer} from "../../src/vitrail/web/draw/layer.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
 import {StudioSource} from "../../src/vitrail/web/source.js";
@@ -75,14 +78,36 @@ test("arrow keys read every cell of a grid and nothing beyond", () => {
   assert.equal(nextCell("Tab", 0, 0, 2, 3), null);
 });
 
-test("keys step through tokens or steps, heads, and layers where the picture has the focus", () => {
-  const state = {...BEGINNING, token: 1, layer: 0};
-  assert.deepEqual(changesOfKey("ArrowRight", false, ["token"], state, trace), {token: 2});
-  assert.deepEqual(changesOfKey("ArrowRight", false, ["step", "token"], state, trace), {step: 1});
-  assert.deepEqual(changesOfKey("ArrowUp", true, ["layer"], state, trace), {layer: 1});
-  assert.equal(changesOfKey("ArrowUp", false, ["layer"], state, trace), null); // the page scrolls
-  assert.deepEqual(changesOfKey("]", false, ["head"], state, trace), {head: 1});
-  assert.equal(changesOfKey("]", false, [], state, trace), null);
+test("arrow keys step through tokens or steps and layers, brackets through heads", () => {
+  const state = {...BEGINNING, token: 1, layer: 0, step: 0};
+  assert.deepEqual(changesOfKey("ArrowRight", ["token"], state, trace), {token: 2});
+  assert.deepEqual(changesOfKey("ArrowRight", ["step", "token"], state, trace), {step: 1});
+  assert.deepEqual(changesOfKey("ArrowUp", ["layer"], state, trace), {layer: 1});
+  assert.equal(changesOfKey("ArrowUp", ["token"], state, trace), null); // the page scrolls
+  assert.deepEqual(changesOfKey("]", ["head"], state, trace), {head: 1});
+  assert.equal(changesOfKey("]", [], state, trace), null);
+});
+
+test("in a view without tokens the arrows turn to its neighbours, and a presenter's keys do on the projector", () => {
+  const [first, second] = VIEWS;
+  assert.equal(viewOfKey("ArrowRight", VIEWS, first, false), second);
+  assert.equal(viewOfKey("ArrowLeft", VIEWS, first, false), null); // nothing before the first
+  assert.equal(viewOfKey("n", VIEWS, first, false), second);
+  assert.equal(viewOfKey("PageDown", VIEWS, first, false), null); // the page scrolls
+  assert.equal(viewOfKey("PageDown", VIEWS, first, true), second);
+  const score = viewOf("score");
+  assert.equal(viewOfKey("ArrowRight", VIEWS, score, true), null); // the next token
+  assert.equal(viewOfKey("p", VIEWS, score, false), VIEWS[VIEWS.indexOf(score) - 1]);
+});
+
+test("of two tokens that look the same, each shows its position", () => {
+  const twice = readTrace(makeTrace());
+  twice.source.tokens = ["the", "animal", "the", "street"];
+  const {choices} = choicesOf("token", twice, {...BEGINNING, token: 0}, "light");
+  assert.deepEqual(
+    choices.map(({place}) => place),
+    ["0", undefined, "2", undefined],
+  );
 });
 
 test("views have ids and rows of their own, in guided order, and know pickers only", () => {
@@ -98,6 +123,44 @@ test("views have ids and rows of their own, in guided order, and know pickers on
     assert.equal(viewOf(view.id), view);
   }
   assert.equal(viewOf("nonsense"), VIEWS[0]);
+});
+
+test("the map marks the layer that a view is about, and none in a view that is about no layer", () => {
+  const state = {...BEGINNING, stack: "encoder", layer: 1, sublayer: "feed_forward"};
+  const marked = (id) => placeOf(viewOf(id), state, trace);
+  assert.deepEqual(marked("residuals"), {stack: "encoder", layer: 1, sublayer: "feed_forward"});
+  assert.deepEqual(marked("score"), {stack: "encoder", layer: 1, sublayer: "self_attention"});
+  assert.deepEqual(marked("layer"), {stack: "encoder", layer: 1, sublayer: null});
+  assert.deepEqual(marked("masked"), {stack: "decoder", layer: 1, sublayer: "self_attention"});
+  for (const id of [
+    "stacks",
+    "embeddings",
+    "decoding",
+    "output",
+    "vocabulary",
+    "loss",
+    "untrained",
+    "search",
+    "training",
+  ]) {
+    assert.equal(marked(id), null, id);
+  }
+});
+
+test("special symbols are explained, and words are not", () => {
+  assert.match(symbolMeaning("<2fr>"), /into fr/);
+  assert.match(symbolMeaning("<bos>"), /begins/);
+  assert.match(symbolMeaning("<eos>"), /ends/);
+  assert.equal(symbolMeaning("street"), null);
+});
+
+test("sentences in a menu are told apart, even if they begin alike or are the same", () => {
+  const street = "the animal didn't cross the street because it was too";
+  const short = toldApart([`${street} tired`, `${street} wide`, `${street} tired`, "merci"]);
+  assert.equal(new Set(short).size, 4);
+  assert.ok(short.every((text) => text.length <= 45));
+  assert.match(short[1], /wide$/);
+  assert.equal(short[3], "merci");
 });
 
 test("a layer's parts stand in the order its norm asks for", () => {

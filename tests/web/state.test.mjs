@@ -10,6 +10,7 @@ import {
   openAddress,
   parseHash,
   StateKeeper,
+  stateShown,
 } from "../../src/vitrail/web/state.js";
 import {readHeads, readRequest, writeHeads, writeRequest} from "../../src/vitrail/web/request.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
@@ -71,6 +72,27 @@ test("a state is brought within what the trace has", () => {
 test("the attention of a feed-forward network's state is its stack's self-attention", () => {
   assert.equal(attentionOf({...BEGINNING, sublayer: "feed_forward"}), "self_attention");
   assert.equal(attentionOf({...BEGINNING, sublayer: "cross_attention"}), "cross_attention");
+});
+
+test("in the other stack the reader starts at its own first token, not at the same number", () => {
+  const trace = readTrace(makeTrace());
+  const keeper = new StateKeeper(openAddress(fakeWindow("#token=2")));
+  keeper.clamp = (state) => clampState(state, trace);
+  keeper.update({stack: "decoder"});
+  assert.equal(keeper.state.token, trace.firstToken("decoder"));
+  keeper.update({token: 2, layer: 1});
+  assert.equal(keeper.state.token, 2);
+  keeper.update({stack: "encoder", token: 1});
+  assert.equal(keeper.state.token, 1);
+});
+
+test("a view about how sure the model is opens at its least sure step, until the reader chooses one", () => {
+  const trace = readTrace(makeTrace());
+  const chosen = trace.target.ids.map((id, step) => trace.array("log_probs").at(step, id));
+  const unsure = stateShown(clampState(BEGINNING, trace), trace, {opensUnsure: true}).step;
+  assert.equal(chosen[unsure], Math.min(...chosen));
+  assert.equal(stateShown(BEGINNING, trace, {}).step, 0);
+  assert.equal(stateShown({...BEGINNING, step: 0}, trace, {opensUnsure: true}).step, 0);
 });
 
 test("the back button returns; what is replaced leaves no entry", () => {

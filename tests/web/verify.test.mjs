@@ -196,5 +196,5 @@ test("a difference is measured against the largest number of its row", () => {
 
 test("the badge says what was done", () => {
   const report = {checked: 2304, total: 2310, largest: 4.2e-7, where: "", failures: [], unchecked: [], finished: true};
-  assert.equal(reportWords(report), "checked 2,304 of 2,310 numbers, largest difference 4e-7");
+  assert.equal(reportWords(report), "checked 2,304 of 2,310 numbers (99%), largest difference 4e-7");
 });

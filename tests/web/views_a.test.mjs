@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import {addingUp} from "../../src/vitrail/web/views/14_residuals.js";
 import {BEGINNING} from "../../src/vitrail/web/state.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
 import {termsOf} from "../../src/vitrail/web/views/11_weighted_values.js";
@@ -195,4 +196,34 @@ test("a vector's lines hold all of it and fit", () => {
 test("the strongest of equals is the first", () => {
   assert.equal(strongest([0.1, 0.4, 0.4]), 1);
   assert.equal(strongest([]), 0);
+});
+
+test("x, what is added to it and the sum add up in the last digit shown, with either norm", () => {
+  const wave = (seed) => Float32Array.from({length: 6}, (_, at) => Math.sin(seed * 12.9898 + at * 78.233) * 3);
+  const x = wave(1);
+  const found = wave(2);
+  const added = x.map((value, at) => value + found[at]);
+  const residual = {name: "source.sum", sign: ""};
+  const output = {name: "encoder.0.self_attention.output", sign: "+"};
+  const total = {name: "encoder.0.add_norm_1.sum", sign: "="};
+  const normed = {name: "encoder.0.add_norm_1.normed", sign: "→"};
+  for (const [lines, vectors, at] of [
+    [
+      [residual, output, total],
+      [x, found, added],
+      [0, 1, 2],
+    ],
+    [
+      [residual, normed, output, total],
+      [x, x, found, added],
+      [0, 2, 3],
+    ],
+  ]) {
+    const written = addingUp(lines, vectors);
+    for (let i = 0; i < 6; i++) {
+      const [a, b, c] = at.map((line) => written[line][i]);
+      assert.equal((a + b).toFixed(3), c.toFixed(3));
+      assert.ok(Math.abs(a - x[i]) < 1e-3 && Math.abs(c - added[i]) < 1e-3);
+    }
+  }
 });

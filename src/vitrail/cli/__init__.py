@@ -13,15 +13,23 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from vitrail import __version__
+from vitrail.cli.alternatives import alternatives
 from vitrail.cli.average import average
 from vitrail.cli.calibrate import calibrate
 from vitrail.cli.demo import demo
 from vitrail.cli.distill import distill
+from vitrail.cli.doctor import doctor
 from vitrail.cli.evaluate import evaluate
 from vitrail.cli.explain import explain
+from vitrail.cli.export import export
+from vitrail.cli.heads import heads
+from vitrail.cli.import_model import import_model
 from vitrail.cli.info import info
+from vitrail.cli.keys import keys
 from vitrail.cli.prepare import prepare
+from vitrail.cli.publish import publish
 from vitrail.cli.score import score
+from vitrail.cli.serve import serve
 from vitrail.cli.shortlist import shortlist
 from vitrail.cli.streams import Patient, give_up, open_closed_streams
 from vitrail.cli.studio import studio
@@ -36,10 +44,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS = (demo, train, distill, translate, explain, studio, evaluate, score)
-_MORE = (prepare, average, calibrate, shortlist, info)
+_COMMANDS = (demo, train, distill, translate, explain, studio, publish, serve, evaluate, score)
+_MORE = (alternatives, doctor, prepare, average, calibrate, heads, shortlist, info, export, keys)
 for command in (*_COMMANDS, *_MORE):
     app.command()(command)
+app.command("import")(import_model)  # a function cannot have this name
 
 
 def _print_version(requested: bool) -> None:

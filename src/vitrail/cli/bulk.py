@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -16,10 +14,12 @@ from vitrail.cli.given import Given, is_device, is_same_file, opened
 from vitrail.cli.warned import Kind, Warned
 
 if TYPE_CHECKING:
+    from vitrail.cli.asked import Asked
     from vitrail.cli.resumable import Job, ResumableFile
     from vitrail.config import DecodeConfig
     from vitrail.data import Rows
-    from vitrail.translator import Translation, Translator
+    from vitrail.translation import Translation
+    from vitrail.translator import Demands, Report, Translator
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Files:
     output: Path | None
     as_json: bool
     resume: bool
+    on_ray: bool = False  # on a Ray cluster instead of this computer
 
     def check(self) -> Rows:
         """Refuse what cannot work, before the model is loaded; return how the lines are read."""
@@ -94,9 +95,8 @@ class Stream:
 def translate_lines(
     translator: Translator,
     files: Files,
-    to: str | None,
+    asked: Asked,
     decode: DecodeConfig,
-    prefix: str,
     *,
     warn_below: float | None = None,
 ) -> None:
@@ -104,26 +104,44 @@ def translate_lines(
     from vitrail.cli.progress import LineProgress
     from vitrail.signals import ending_like_an_interrupt
 
-    job = _job(translator, files, to, decode, prefix)
+    job = _job(translator, files, asked, decode)
     with ending_like_an_interrupt(), opened(files.given) as given, _opened_output(files, job, given) as out:
         if out is None:
             return
         out.skip(given.lines, given.name)
         source, shown = _Texts(given, files.check(), done=out.lines), files.shows_progress()
-        with Warned(below=warn_below) as warned, LineProgress(out.lines, given.total, is_shown=shown) as progress:
+        direction = translator.direction(asked.to)
+        with (
+            Warned(below=warn_below, direction=direction) as warned,
+            LineProgress(out.lines, given.total, is_shown=shown) as progress,
+        ):
 
             def end_chunk(*_: object) -> None:
                 out.end_chunk()
                 progress.translated(out.lines)
 
-            for translation in translator.stream(
-                source, to=to, decode=decode, prefix=prefix, live=given.live, report=end_chunk
-            ):
+            for translation in _stream(translator, source, files, decode, asked.demands(), end_chunk):
                 line = source.lines.popleft()
                 _warn(warned, translation, None if files.field else line, f"line {out.lines + 1}")
                 text = translation.to_dict() if files.as_json else as_line(translation)
                 out.write(line, source.rows.joined(line, text))
             progress.finished()
+
+
+def _stream(
+    translator: Translator,
+    source: _Texts,
+    files: Files,
+    decode: DecodeConfig,
+    demands: Demands,
+    report: Report,
+) -> Iterator[Translation]:
+    """The translations, computed here or on a cluster."""
+    if files.on_ray:
+        from vitrail.on_ray import stream_on_ray
+
+        return stream_on_ray(translator, source, decode=decode, report=report, **demands)
+    return translator.stream(source, decode=decode, live=source.given.live, report=report, **demands)
 
 
 @contextmanager
@@ -172,9 +190,12 @@ def _warn(warned: Warned, translation: Translation, line: str | None, where: str
 
 
 def as_line(translation: Translation) -> str:
-    """The text on one line, even if the model generates line breaks."""
+    """The text on one line, even if the model generates line breaks, and the alignment if there is one."""
+    from vitrail.alignment import pharaoh
+
     text = translation.text.replace("\n", " ")
-    return text if translation.unchanged else text.replace("\r", " ")
+    text = text if translation.unchanged else text.replace("\r", " ")
+    return text if translation.alignment is None else f"{text} ||| {pharaoh(translation.alignment)}"
 
 
 def _say_complete(file: ResumableFile, given: Given) -> None:
@@ -192,17 +213,16 @@ def _say_complete(file: ResumableFile, given: Given) -> None:
     print(f"already complete: {file.path}, {there:,} lines", file=sys.stderr)
 
 
-def _job(translator: Translator, files: Files, to: str | None, decode: DecodeConfig, prefix: str) -> Job:
+def _job(translator: Translator, files: Files, asked: Asked, decode: DecodeConfig) -> Job:
     """What a resumed job must have in common with the one that was interrupted, by name."""
-    from vitrail.folder import read_manifest
-
-    assert translator.folder is not None
-    checksums = json.dumps(read_manifest(translator.folder.path), sort_keys=True)
+    folders = [runtime.folder for runtime in (translator.runtime, *translator.runtime.others)]
+    model, *others = [folder.fingerprint for folder in folders if folder is not None]
     return {
-        "model": hashlib.sha256(checksums.encode()).hexdigest()[:16],
-        "to": translator.asked_language(to),
+        "model": model,
+        "ensemble": ", ".join(others) or None,
+        "to": translator.asked_language(asked.to),
         **decode.model_dump(),
-        "prefix": prefix,
+        **asked.to_record(),
         "field": files.field,
         "format": "json" if files.as_json else "text",
     }

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from vitrail.cli.model import Model, Threads
-from vitrail.cli.test_set import TestSet
+from vitrail.cli.model import Model, Threads, To
+from vitrail.cli.test_set import Pairs, Reference, ReferenceField, Source, SourceField, TestSet
 
 
 def calibrate(
     model: Model,
-    source: Annotated[
-        Path | None, typer.Option(help="Sentences, one per line. Default: the run's own validation data.")
-    ] = None,
-    reference: Annotated[Path | None, typer.Option(help="Their reference translations, line by line.")] = None,
-    pairs: Annotated[Path | None, typer.Option(help="Instead of both: one file of pairs, TSV or JSON lines.")] = None,
-    source_field: Annotated[
-        str | None, typer.Option(help="Sources in --pairs: a column, counted from 1, or a key. Default: 1 or source.")
-    ] = None,
-    reference_field: Annotated[
-        str | None, typer.Option(help="References in --pairs, likewise. Default: 2 or target.")
-    ] = None,
-    to: Annotated[str | None, typer.Option(help="Target language, if the model has several.")] = None,
+    source: Source = None,
+    reference: Reference = None,
+    pairs: Pairs = None,
+    source_field: SourceField = None,
+    reference_field: ReferenceField = None,
+    to: To = None,
     sentences: Annotated[int, typer.Option(min=1, help="Use at most this many sentences.")] = 2000,
     threads: Threads = None,
 ) -> None:

@@ -20,6 +20,7 @@ SENTENCES = (  # the post's, with target language and right translation
     (f"{STREET} wide", "fr", "l'animal n'a pas traversé la rue parce qu'elle était trop large"),
 )
 HELD_OUT = 2000  # sentences to measure on, both directions together
+HABITS_OF = 600  # sentences for the habits of its heads
 
 
 def demo(
@@ -38,6 +39,7 @@ def demo(
     translator = load(out)
     report_accuracy(translator)
     show_translations(translator)
+    keep_habits(translator)
     page = translator.explain(f"{STREET} tired", to="fr").save(out / "it.html")
     vitrail, model = program(), model_argument(out)
     print(f"\nThe model is in {out}; {page} shows a translation step by step ({time.monotonic() - began:.0f} s). Try:")
@@ -102,3 +104,18 @@ def show_translations(translator: Translator) -> None:
         print(f"    greedy                      {greedy.text}")
         for number, other in enumerate(beams.alternatives, start=1):
             print(f"    beam_size 2, top_beams 2: {number} {other.text}   ({other.score:.3f})")
+
+
+def keep_habits(translator: Translator) -> None:
+    """Measure what the heads usually do, for the page."""
+    from vitrail.data.phrasebook import held_out
+    from vitrail.evaluate.habits import measure_habits
+    from vitrail.trace.habits import write_habits
+
+    examples = list(held_out(HABITS_OF, seed=1))
+    found = {
+        to: measure_habits(translator, [one.source for one in examples if one.target_language == to], to=to)
+        for to in ("en", "fr")
+    }
+    assert translator.folder is not None
+    write_habits(translator.folder, found)

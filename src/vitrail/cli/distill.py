@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vitrail.cli.recipe import Changes, ValidationSource, ValidationTarget, read_recipe
+from vitrail.cli.recipe import Changes, Options, ValidationSource, ValidationTarget, read_recipe
 
 if TYPE_CHECKING:
     from vitrail.cli.resumable import ResumableFile
@@ -106,12 +106,13 @@ def _settings(
     validation_target: Path | None,
     changes: list[str] | None,
 ) -> Config:
-    """The student's settings. A recipe that names no size gets the student's."""
+    """The student's settings. A recipe that names neither a size nor a model to start from gets the student's."""
     from vitrail.config import read_toml
 
-    model = read_toml(recipe).get("model") if recipe is not None else None
-    has_size = isinstance(model, dict) and "preset" in model
-    options: dict[str, Path | str | bool | None] = {
+    table = read_toml(recipe) if recipe is not None else {}
+    sections = ((table.get("model"), "preset"), (table.get("train"), "start_from"))
+    has_size = any(isinstance(section, dict) and key in section for section, key in sections)
+    options: Options = {
         "model.preset": preset or (None if has_size else PRESET),
         "data.validation_source": validation_source,
         "data.validation_target": validation_target,

@@ -44,11 +44,12 @@ def info(
 def describe(folder: ModelFolder) -> dict[str, object]:
     """The facts about a model folder, by name."""
     from vitrail.folder import WEIGHTS
-    from vitrail.train import LOG, list_steps, read_log
+    from vitrail.train import LOG, list_steps, read_log, read_origin
     from vitrail.weights import stored_precision
 
     shape, tokenizers = folder.config.model, folder.tokenizers
     validations = [event for event in read_log(folder.path / LOG) if event["event"] == "validation"]
+    origin = read_origin(folder.path)
     best = min(validations, key=lambda event: event["loss"], default=None)
     return {
         "folder": str(folder.path),
@@ -69,6 +70,7 @@ def describe(folder: ModelFolder) -> dict[str, object]:
         "has_weights": folder.has_weights,
         "precision": stored_precision(folder.path / WEIGHTS) if folder.has_weights else None,
         **_engine(folder),
+        "started_from": origin and origin.model_dump(),
         "checkpoints": list_steps(folder.path),
         "best_validation": best and {name: best[name] for name in ("step", "loss", "bleu")},
     }

@@ -21,7 +21,8 @@ from vitrail.cli.recipe import (
 
 def prepare(
     recipe: Annotated[
-        Path | None, typer.Argument(metavar="RECIPE", help=r"Recipe in TOML; only \[data] and train.seed matter.")
+        Path | None,
+        typer.Argument(metavar="RECIPE", help=r"Recipe in TOML; only \[data], train.seed and train.start_from matter."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder to write. Recipes use it as data.prepared.")] = ...,  # type: ignore[assignment]
     source: SourceFile = None,
@@ -37,8 +38,17 @@ def prepare(
 
     options = data_options(source, target, validation_source, validation_target, strict)
     config = read_recipe(recipe, options, changes)
+    vocabulary = None
+    if config.train.start_from is not None:
+        from vitrail.train.start import Start, inherit
+
+        start = Start.of(config)
+        assert start is not None
+        config, vocabulary = inherit(config, start.folder.config), start.vocabulary
     with progressing() as progress:
-        prepared = prepare_data(config.data, out, seed=config.train.seed, report=progress.working)
+        prepared = prepare_data(
+            config.data, out, seed=config.train.seed, report=progress.working, vocabulary=vocabulary
+        )
         for line in prepared.report.lines():
             progress.say(line)
     pairs = sum(len(shard) for shard in prepared.train)

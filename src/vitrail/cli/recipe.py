@@ -9,6 +9,7 @@ import typer
 
 from vitrail.config import Config, load_config
 
+Options = dict[str, Path | str | bool | float | None]  # by setting
 SourceFile = Annotated[Path | None, typer.Option(help="Source sentences, one per line.")]
 TargetFile = Annotated[Path | None, typer.Option(help="Their translations, line by line.")]
 ValidationSource = Annotated[Path | None, typer.Option(help="Source sentences to validate on.")]
@@ -26,7 +27,7 @@ def data_options(
     validation_source: Path | None,
     validation_target: Path | None,
     strict: bool,
-) -> dict[str, Path | str | bool | None]:
+) -> Options:
     """The options above, by setting."""
     return {
         "data.source": source,
@@ -37,7 +38,11 @@ def data_options(
     }
 
 
-def read_recipe(recipe: Path | None, options: dict[str, Path | str | bool | None], changes: list[str] | None) -> Config:
+def read_recipe(recipe: Path | None, options: Options, changes: list[str] | None) -> Config:
     """Read a recipe and apply options to it, by setting. `--set` takes precedence over both."""
-    given = {key: str(value) if isinstance(value, Path) else value for key, value in options.items() if value}
+    given = {
+        key: str(value) if isinstance(value, Path) else value
+        for key, value in options.items()
+        if value is not None and value is not False  # 0 is a value, to be judged like any other
+    }
     return load_config(recipe, given=given, overrides=changes or [])

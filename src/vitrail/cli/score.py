@@ -9,25 +9,33 @@ from typing import Annotated
 import typer
 
 from vitrail.cli.formats import Format
-from vitrail.cli.model import Model
+from vitrail.cli.model import Ensemble, Model, Threads, To
 from vitrail.cli.search import without_effect
+from vitrail.cli.test_set import Pairs, SourceField
 
 
 def score(
     model: Model,
     source: Annotated[Path | None, typer.Option(help="Source sentences, one per line.")] = None,
     target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
-    pairs: Annotated[Path | None, typer.Option(help="Instead of both: one file of pairs, TSV or JSON lines.")] = None,
-    source_field: Annotated[
-        str | None, typer.Option(help="Sources in --pairs: a column, counted from 1, or a key. Default: 1 or source.")
-    ] = None,
+    pairs: Pairs = None,
+    source_field: SourceField = None,
     target_field: Annotated[
         str | None, typer.Option(help="Targets in --pairs, likewise. Default: 2 or target.")
     ] = None,
-    to: Annotated[str | None, typer.Option(help="Target language, if the model has several.")] = None,
+    align: Annotated[
+        bool,
+        typer.Option(
+            "--align", help="Also print which word of the source each word of the target is from: ||| 0-0 1-2."
+        ),
+    ] = False,
+    to: To = None,
+    ensemble: Ensemble = None,
+    threads: Threads = None,
     style: Annotated[Format, typer.Option("--format", help="text, or json: one object per line.")] = Format.TEXT,
 ) -> None:
     """Print the log-probability of each translation given its source, summed over its tokens."""
+    from vitrail.alignment import pharaoh
     from vitrail.data import read_aligned, read_pairs
     from vitrail.errors import DataError
     from vitrail.translator import load
@@ -45,9 +53,13 @@ def score(
             where="--source, --target, --pairs",
             fix="give --source and --target, or --pairs",
         )
-    found = load(model).score(sources, targets, to=to)
-    for one, other, log_probability in zip(sources, targets, found, strict=True):
+    translator = load(model, threads=threads, ensemble=ensemble or ())
+    found = translator.score(sources, targets, to=to)
+    links = [pharaoh(one) for one in translator.align(sources, targets, to=to)] if align else None
+    for number, (one, other, log_probability) in enumerate(zip(sources, targets, found, strict=True)):
         if style is Format.JSON:
-            print(json.dumps({"source": one, "target": other, "score": log_probability}, ensure_ascii=False))
+            aligned = {} if links is None else {"alignment": links[number]}
+            fact = {"source": one, "target": other, "score": log_probability, **aligned}
+            print(json.dumps(fact, ensure_ascii=False))
         else:
-            print(f"{log_probability:.6f}")
+            print(f"{log_probability:.6f}" if links is None else f"{log_probability:.6f} ||| {links[number]}")

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 _FOR_SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 
-def search_settings(own: DecodeConfig, given: Mapping[str, int | float | str | bool | None]) -> DecodeConfig:
+def search_settings(
+    own: DecodeConfig, given: Mapping[str, int | float | str | bool | None], *, align: bool = False
+) -> DecodeConfig:
     """The model's own settings with the given options, by setting; None means that an option was not given."""
-    from vitrail.translator import change_settings
+    from vitrail.config import change_settings
 
     changes = {name: value for name, value in given.items() if value is not None}
     decode = change_settings(own, changes)
@@ -22,7 +24,9 @@ def search_settings(own: DecodeConfig, given: Mapping[str, int | float | str | b
         option = f"--{name.replace('_', '-')}"
         if name in _FOR_SAMPLING and not decode.sample:
             raise without_effect(option, "without --sample", fix=f"add --sample, or remove {option}")
-        if name == "beam_size" and decode.sample:
+        if name == "alignment_heads" and not (align or decode.coverage):
+            raise without_effect(option, "without --align or --coverage", fix=f"add one of them, or remove {option}")
+        if name in ("beam_size", "coverage") and decode.sample:
             whose = "or remove --sample" if "sample" in changes else "because the model's own settings sample"
             raise without_effect(option, "when sampling", fix=f"remove {option}, {whose}")
     return decode

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vitrail.cli.model import Model
+from vitrail.cli.model import Model, Threads
 
 if TYPE_CHECKING:
     from vitrail.data import Shard, ValidationSet
@@ -29,10 +29,11 @@ def shortlist(
         str | None,
         typer.Option(help="Language of the translations, if the model has several. The reverse is learnt as well."),
     ] = None,
-    size: Annotated[int, typer.Option(min=1, help="Most target tokens for one source token.")] = 30,
-    frequent: Annotated[int, typer.Option(min=0, help="How many frequent tokens every sentence may lead to.")] = 1500,
+    size: Annotated[int, typer.Option(min=1, help="Most target tokens for one source token.")] = 50,
+    frequent: Annotated[int, typer.Option(min=0, help="How many frequent tokens every sentence may lead to.")] = 3500,
     out: Annotated[Path | None, typer.Option(help="File to write. Default: shortlist.safetensors in MODEL.")] = None,
     measure: Annotated[bool, typer.Option(help="Translate validation data to measure the cost.")] = True,
+    threads: Threads = None,
 ) -> None:
     """Learn a shortlist for --shortlist: the target tokens that each source token may lead to.
 
@@ -56,7 +57,7 @@ def shortlist(
         print(f"{path}: {len(made.ids):,} entries, {path.stat().st_size / 1e6:.1f} MB")
         if not measure or not folder.has_weights:
             return
-        translator = load(folder.path)
+        translator = load(folder.path, threads=threads)
         translator.runtime.shortlist = made
         for one in validation:
             print(shortlist_cost(translator, one, report=progress.working))

@@ -5,8 +5,19 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from vitrail.cli.search import without_effect
+
+Source = Annotated[Path | None, typer.Option(help="Sentences, one per line. Default: the run's own validation data.")]
+Reference = Annotated[Path | None, typer.Option(help="Their reference translations, line by line.")]
+Pairs = Annotated[Path | None, typer.Option(help="Instead of both: one file of pairs, TSV or JSON lines.")]
+SourceField = Annotated[
+    str | None, typer.Option(help="Sources in --pairs: a column, counted from 1, or a key. Default: 1 or source.")
+]
+ReferenceField = Annotated[str | None, typer.Option(help="References in --pairs, likewise. Default: 2 or target.")]
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,14 @@ def train(
     preset: Annotated[
         str | None, typer.Option(help="Model size: tiny, small, student, base or big. Default: the recipe's, or base.")
     ] = None,
+    start_from: Annotated[
+        str | None,
+        typer.Option("--from", metavar="MODEL", help="Model folder, or builtin, to start from: weights, vocabulary."),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Time budget: chooses the steps, and what neither the recipe nor an option gives."),
+    ] = None,
     strict: Strict = False,
     changes: Changes = None,
 ) -> None:
@@ -44,7 +52,8 @@ def train(
     """
     options = data_options(source, target, validation_source, validation_target, strict)
     with report_once():
-        config = read_recipe(recipe, {**options, "model.preset": preset}, changes)
+        chosen = {"model.preset": preset, "train.start_from": start_from, "train.minutes": minutes}
+        config = read_recipe(recipe, {**options, **chosen}, changes)
     run(config, out)
 
 

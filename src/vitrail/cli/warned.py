@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from vitrail.translator import Translation
+    from vitrail.translation import Translation
 
 
 class Kind(Enum):
@@ -19,14 +19,17 @@ class Kind(Enum):
     SEVERAL = "with several sentences"
     UNCHANGED = "left unchanged"
     UNKNOWN = "left empty"
+    MISSING = "without a term of the glossary"
     CUT = "cut"
+    LANGUAGE = "in the language that they are translated into"
 
 
 class Warned:
     """Prints warnings; at the end of a `with` block, how many more there were."""
 
-    def __init__(self, *, below: float | None = None) -> None:
+    def __init__(self, *, below: float | None = None, direction: tuple[str, str] | None = None) -> None:
         self.counts: Counter[Kind] = Counter()
+        self.direction = direction  # the languages that are translated from and into, if they are known
         self.below = below  # warn about a lower confidence, line by line: --warn-below
 
     def __enter__(self) -> Self:
@@ -59,14 +62,27 @@ class Warned:
         """Warn about a translation that may not be what the user expects."""
         from vitrail.text import holds_several_sentences
 
+        if self.direction is not None and self._is_translated_already(translation.source):
+            said = f"{where} is plainly in the language that it is translated into ('{self.direction[1]}')"
+            self.of(Kind.LANGUAGE, f"{said}, not in '{self.direction[0]}': check --to")
         if translation.unchanged:
             why = "contains a NUL byte" if "\0" in translation.source else "has no letters"
             self.of(Kind.UNCHANGED, f"{where} {why} and is left unchanged")
         elif translation.unknown:
             words = ", ".join(f"'{word}'" for word in translation.unknown)
             self.of(Kind.UNKNOWN, f"{where} has no translation: the model does not know {words}")
+        elif translation.missing:
+            terms = ", ".join(f"'{term}'" for term in translation.missing)
+            self.of(Kind.MISSING, f"{where} is translated without the glossary's terms for {terms}: they did not fit")
         elif self.below is not None and translation.confidence is not None and translation.confidence < self.below:
             print(f"warning: {where} has a confidence of {translation.confidence:.2f}", file=sys.stderr)
         elif holds_several_sentences(translation.source):
             why = "the model translates one sentence at a time and may drop the others"
-            self.of(Kind.SEVERAL, f"{where} holds several sentences; {why}: put each on a line of its own")
+            self.of(Kind.SEVERAL, f"{where} holds several sentences; {why}: add --document to translate a text")
+
+    def _is_translated_already(self, text: str) -> bool:
+        from vitrail.text.language import is_plainly
+
+        assert self.direction is not None
+        source, target = self.direction
+        return is_plainly(text, target, instead_of=source)

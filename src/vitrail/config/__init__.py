@@ -1,5 +1,6 @@
 """Settings: typed sections, tables of what they may name, presets, TOML in and out."""
 
+from vitrail.config.changes import change_settings
 from vitrail.config.checks import SettingError, setting_error
 from vitrail.config.kinds import (
     ACTIVATIONS,
@@ -52,6 +53,7 @@ __all__ = [
     "TieKind",
     "TrainConfig",
     "VocabularyKind",
+    "change_settings",
     "dump_config",
     "load_config",
     "parse_config",

@@ -50,6 +50,7 @@ VOCABULARIES: dict[str, VocabularyKind] = {
         VocabularyKind("bpe", has_merges=True),
         VocabularyKind("unigram"),
         VocabularyKind("word", whole_words=True),
+        VocabularyKind("marian"),  # not learnt from texts: it comes with an imported model
     )
 }
 

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationInfo,
+    model_validator,
+)
 
 from vitrail.config.checks import SettingError, one_of
 from vitrail.config.kinds import ACTIVATIONS, ENGINES, NORMS, OPTIMIZERS, PRECISIONS, TIES, VOCABULARIES
@@ -99,11 +108,11 @@ class ModelConfig(Section):
     embedding_scale: bool = True  # multiply embeddings by √d_model
     tie_embeddings: Annotated[str, one_of(TIES)] = "all"  # all: source, target and output; target: the last two
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _fill_in_the_preset(cls, given: Any) -> Any:
+    def _fill_in_the_preset(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(given, dict):
-            return given
+            return handler(given)
         filled = {**PRESETS["base"], **PRESETS.get(str(given.get("preset", "base")), {}), **given}
         heads, d_model = filled["heads"], filled["d_model"]
         filled.setdefault("kv_heads", heads)
@@ -114,7 +123,9 @@ class ModelConfig(Section):
                     fix=f"choose heads that divide {d_model}, or set d_k, the width of a head, yourself",
                 )
             filled["d_k"] = d_model // heads
-        return filled
+        made = handler(filled)
+        made.model_fields_set.intersection_update(given)  # the preset's values were not given
+        return made
 
     @model_validator(mode="after")
     def _refuse_impossible_pairs(self) -> Self:
@@ -208,13 +219,18 @@ class DataConfig(Section):
         return self.validation or self._short("validation_source", "validation_target", "validation_pairs")
 
     def directions(self) -> tuple[tuple[str, str], ...]:
-        """The (source, target) languages that the corpora name, in order; empty if they name none."""
+        """The (source, target) languages that the corpora name, in order; empty if they name none.
+
+        An imported model has no corpora, but may have languages.
+        """
         found: dict[tuple[str, str], None] = {}
         for corpus in self.training_corpora():
             if corpus.builtin == "phrasebook":
                 found |= {("fr", "en"): None, ("en", "fr"): None}
             elif corpus.source_language and corpus.target_language:
                 found[corpus.source_language, corpus.target_language] = None
+        if not self.training_corpora() and self.source_language and self.target_language:
+            found[self.source_language, self.target_language] = None
         return tuple(found)
 
     def _short(self, source: str, target: str, pairs: str) -> tuple[CorpusConfig, ...]:
@@ -245,6 +261,9 @@ class ProbeConfig(Section):
 class TrainConfig(Section):
     """How to learn. Defaults are the paper's (section 5), except the batch size, which is for a laptop."""
 
+    start_from: File | None = None  # a model folder or `builtin`: begin with its weights and vocabulary
+    freeze: tuple[str, ...] = Field(default=(), strict=False)  # parts that keep the weights they start from
+    minutes: Annotated[float, Field(ge=0.5, le=1e6)] | None = None  # a time budget that other settings follow from
     max_steps: Positive = 100_000
     max_epochs: Positive | None = None
     batch_tokens: Budget = 4096  # target or source tokens of a batch, padding included; "auto": as memory allows
@@ -290,6 +309,11 @@ class TrainConfig(Section):
             )
         if self.r_drop_after and not self.r_drop:
             raise SettingError(f"r_drop_after = {self.r_drop_after} needs r_drop", fix="for example r_drop = 5.0")
+        if self.freeze and self.start_from is None:
+            raise SettingError(
+                f"freeze = {list(self.freeze)} needs start_from: untrained weights would stay random",
+                fix="name the model to start from (--from), or remove freeze",
+            )
         if self.use == "ema" and self.ema is None:
             raise SettingError("use = 'ema' needs ema", fix="for example ema = 0.999, or use = 'average'")
         if self.use == "average" and self.average > self.keep_checkpoints:
@@ -312,6 +336,8 @@ class DecodeConfig(Section):
     top_beams: Beams = 1
     alpha: Annotated[float, Field(ge=0, le=10)] = 1.0  # the length penalty's exponent
     penalty: Literal["length", "gnmt"] = "length"
+    coverage: Annotated[float, Field(ge=0, le=10)] = 0.0  # weight of the coverage penalty (GNMT's beta); 0: none
+    alignment_heads: Annotated[str, Field(pattern=r"^(all|\d{1,3}(\.\d{1,3})?(,\d{1,3}(\.\d{1,3})?)*)\z")] = "all"
     max_extra: Extra = 50  # how many tokens a translation may be longer than its source
     sample: bool = False  # draw instead of search
     temperature: Annotated[float, Field(ge=0.01, le=100)] = 1.0

@@ -15,6 +15,7 @@ from vitrail.config.checks import setting_error
 from vitrail.config.sections import Config
 from vitrail.documents import refuse_extremes
 from vitrail.errors import ConfigError, did_you_mean
+from vitrail.storage import read_text
 
 FORMAT = 1
 
@@ -71,7 +72,7 @@ def dump_config(config: Config, *, version: str) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_text(path))
         refuse_extremes(table, infinite=True)
         return table
     except FileNotFoundError:

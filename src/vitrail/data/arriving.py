@@ -52,6 +52,16 @@ def arriving_chunks(lines: Iterable[LineT], size: int) -> Iterator[list[LineT]]:
         waiting.leave()
 
 
+def with_an_end(chunks: Iterator[list[LineT]]) -> Iterator[list[LineT]]:
+    """Chunks, and an empty one at the end or before an error: time to finish what was begun."""
+    try:
+        yield from chunks
+    except Exception:
+        yield []
+        raise
+    yield []
+
+
 def arriving_lines(descriptor: int) -> Iterator[bytes]:
     """The lines of a pipe or a terminal, each as soon as it is there, with their endings.
 

@@ -30,15 +30,20 @@ from vitrail.data.shards import ShardWriter
 from vitrail.data.survey import Report, Survey, sentences, survey
 from vitrail.data.validation import held_out_sets, validation_sets, write_validation
 from vitrail.errors import DataError, FolderError
-from vitrail.storage import new_folder
+from vitrail.storage import checksum, new_folder
 from vitrail.text import Tokenizers
 
 _BLOCK = 4096  # pairs encoded and written at a time
 
 
-def prepare(config: DataConfig, out: Path, *, seed: int, report: Report | None = None) -> Prepared:
-    """Read, filter and encode the corpora into the folder `out`. A folder made from the same inputs is reused."""
-    work = _Work.of(config, seed, report or _silent)
+def prepare(
+    config: DataConfig, out: Path, *, seed: int, report: Report | None = None, vocabulary: Path | None = None
+) -> Prepared:
+    """Read, filter and encode the corpora into the folder `out`. A folder made from the same inputs is reused.
+
+    `vocabulary` is a tokenizer folder to use instead of learning one. Target languages that it lacks are added.
+    """
+    work = _Work.of(config, seed, report or _silent, vocabulary)
     fingerprint, inputs = work.fingerprint(), work.inputs()
     ready = _ready(out, fingerprint)
     if ready is not None:
@@ -58,15 +63,17 @@ class _Work:
     languages: tuple[str, ...]
     seed: int
     report: Report
+    given: Path | None  # the folder of a vocabulary
 
     @classmethod
-    def of(cls, config: DataConfig, seed: int, report: Report) -> Self:
+    def of(cls, config: DataConfig, seed: int, report: Report, given: Path | None) -> Self:
         corpora = [Corpus(corpus, seed) for corpus in config.training_corpora()]
         if not corpora:
             fix = "give source and target, pairs or corpora"
             raise DataError("there is nothing to prepare", where="[data]", fix=fix)
         validation = _validation_corpora(config, seed)
-        return cls(config, corpora, validation, _languages(corpora, validation), seed, report)
+        known = Tokenizers.load(given).languages if given is not None else ()
+        return cls(config, corpora, validation, _languages(corpora, validation, known), seed, report, given)
 
     def fingerprint(self) -> str:
         """A hash of everything a prepared folder depends on: settings, files, and the version of this program."""
@@ -77,6 +84,8 @@ class _Work:
             "seed": self.seed,
             "inputs": [stamp for corpus in (*self.corpora, *self.validation) for stamp in corpus.stamps()],
         }
+        if self.given is not None:
+            made_of["vocabulary"] = [checksum(file) for file in sorted(self.given.iterdir()) if file.is_file()]
         return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode("utf-8")).hexdigest()
 
     def inputs(self) -> dict[str, list[int]]:
@@ -108,10 +117,13 @@ class _Work:
         kept_sets = write_validation(folder / VALIDATION, sets)
         for file in [folder / VALIDATION, *sorted((folder / TOKENIZER).iterdir())]:
             files[file.relative_to(folder).as_posix()] = describe_file(file)
-        report = encoder.tally.report(found.pairs, [*_notes_on_size(tokenizers, self.config), *notes])
+        size = _notes_on_size(tokenizers, self.config) if self.given is None else []
+        report = encoder.tally.report(found.pairs, [*size, *notes])
         return {"shards": shards, "validation": kept_sets, "report": report.to_json(), "files": files}
 
     def _learn(self, sample: list[tuple[str, str]]) -> Tokenizers:
+        if self.given is not None:
+            return Tokenizers.load(self.given).with_languages(self.languages)
         self.report("learning the vocabulary", 0, None)
         return Tokenizers.train(
             [source for source, _ in sample],
@@ -204,9 +216,12 @@ def _validation_corpora(config: DataConfig, seed: int) -> list[Corpus]:
     return named
 
 
-def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus]) -> tuple[str, ...]:
-    """The target languages to choose from; empty if there is only one, since there is nothing to choose."""
-    languages = tuple(dict.fromkeys(language for corpus in corpora for language in corpus.targets()))
+def _languages(corpora: Sequence[Corpus], validation: Sequence[Corpus], known: tuple[str, ...]) -> tuple[str, ...]:
+    """The target languages to choose from; empty if there is only one, since there is nothing to choose.
+
+    Those that a given vocabulary has a symbol for are `known`, and stay.
+    """
+    languages = tuple(dict.fromkeys((*known, *(language for corpus in corpora for language in corpus.targets()))))
     for corpus in validation:
         for language in corpus.targets():
             if languages and language not in languages:

@@ -26,6 +26,21 @@ def read_lines(path: Path) -> Iterator[str | None]:
             yield decode_line(after_mark(line, str(path)) if number == 0 else line)
 
 
+def read_whole(path: Path) -> str:
+    """The text of a file, with its line endings as they are."""
+    with _open(path) as stream, _explained(path):
+        return decode_whole(stream.read(), str(path))
+
+
+def decode_whole(content: bytes, name: str) -> str:
+    """The text of all bytes of a file."""
+    try:
+        return after_mark(content, name).decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise DataError("this is not UTF-8", where=f"{name}, line {line}", fix="save it as UTF-8") from None
+
+
 def count_lines(path: Path) -> int:
     """How many lines `read_lines` will give: a fast pass over the file, which also finds a damaged one."""
     with _open(path) as stream, _explained(path):

@@ -10,6 +10,7 @@ against the real size of the tokens file before it is used, and ids are checked 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vitrail.errors import FolderError
+from vitrail.storage import regular
 
 RECORD = np.dtype([("start", "<u8"), ("source", "<u4"), ("target", "<u4"), ("line", "<u8")])
+_WORTH_A_LOOK = 1 << 26  # bytes
 BLOCK = 1 << 20  # records to read at a time when reading all of them
 
 TokenType = Literal["<u2", "<u4"]
@@ -63,13 +66,26 @@ class Shard:
         """Map a file of the shard, which may have been removed since the folder was opened."""
         path = self.folder / name
         try:
-            size = path.stat().st_size
+            found = regular(path, most=None).stat()
+            size = found.st_size
+            if _is_hollow(found):
+                raise damaged(path, f"most of its {size:,} bytes are not on the disk")
             if size == 0 or size % kind.itemsize or count not in (None, size // kind.itemsize):
                 expected = "a whole number of entries" if count is None else f"{count:,} entries"
                 raise damaged(path, f"{size:,} bytes are not {expected}")
             return np.memmap(path, dtype=kind, mode="r", shape=(size // kind.itemsize,))
         except (OSError, ValueError) as error:
             raise _gone(path, getattr(error, "strerror", None) or str(error)) from error
+
+    def check_end(self) -> None:
+        """Raise an error if the last record does not end where the tokens do: one of the files is not whole."""
+        last = self.records(slice(self.pairs - 1, self.pairs))[0]
+        end = int(last["start"]) + int(last["source"]) + int(last["target"])
+        if end != len(self.tokens):
+            raise damaged(
+                self.folder / f"{self.name}.index",
+                f"its last pair ends at {end:,}, but {self.name}.tokens has {len(self.tokens):,} tokens",
+            )
 
     def check_size(self) -> None:
         """Raise an error if a file was removed or truncated: reading beyond a mapping's end would kill the process."""
@@ -120,6 +136,12 @@ class Shard:
         source, target = self.tokens[start:middle], self.tokens[middle : middle + int(record["target"])]
         self.refuse_strange_ids(source, target)
         return source.tolist(), target.tolist()
+
+
+def _is_hollow(found: os.stat_result) -> bool:
+    """Whether a large file is mostly holes, which read as zeros and take no space on the disk."""
+    held = getattr(found, "st_blocks", 0)  # of 512 bytes; some file systems do not count them
+    return held > 0 and found.st_size > _WORTH_A_LOOK and held * 512 * 100 < found.st_size
 
 
 def damaged(path: Path, what: str) -> FolderError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from vitrail.data.corpora import Corpus, Pair
 from vitrail.data.shards import AGAIN
 from vitrail.documents import Count, Document
 from vitrail.errors import DataError, FolderError
+from vitrail.storage import LINES, regular
 
 VALIDATION_PAIRS = 10_000  # at most this many of a corpus are used
 
@@ -112,15 +114,17 @@ def write_validation(path: Path, sets: Sequence[ValidationSet]) -> list[dict[str
 
 def read_validation(path: Path, sets: Sequence[ValidationEntry]) -> tuple[ValidationSet, ...]:
     """Read what `write_validation` wrote."""
+    wanted = sum(entry.pairs for entry in sets)
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
-            pairs = [_Line.parse(line) for line in file]
+        with regular(path, most=LINES).open(encoding="utf-8", newline="\n") as file:
+            pairs = [_Line.parse(line) for line in islice(file, wanted + 1)]
     except OSError as error:
         raise FolderError(f"cannot read it: {error.strerror}", where=str(path), fix="check its permissions") from None
     except ValueError as error:
         raise FolderError(f"{path.name} is damaged: {error}", where=str(path), fix=AGAIN) from None
-    if len(pairs) != sum(entry.pairs for entry in sets):
-        what = f"{path.name} has {len(pairs):,} pairs, but the manifest counts {sum(entry.pairs for entry in sets):,}"
+    if len(pairs) != wanted:
+        more = "more" if len(pairs) > wanted else f"{len(pairs):,}"
+        what = f"{path.name} has {more} pairs, but the manifest counts {wanted:,}"
         raise FolderError(what, where=str(path), fix=AGAIN)
     found = []
     for entry in sets:

@@ -10,8 +10,11 @@ from vitrail.decode.entry import search
 from vitrail.decode.forced import score
 from vitrail.decode.grouping import batches
 from vitrail.decode.hypothesis import Hypothesis
+from vitrail.decode.look import MeanLook
 from vitrail.decode.request import Request
+from vitrail.decode.rule import Rule
 from vitrail.decode.step import CacheT, ForcedModel, StepModel
+from vitrail.decode.terms import Terms
 from vitrail.decode.workers import Workers
 
 ResultT = TypeVar("ResultT")
@@ -30,6 +33,9 @@ def search_all(
     forbidden: Sequence[int] = (),
     prefixes: Sequence[Sequence[int]] | None = None,
     shortlists: Sequence[Sequence[int]] | None = None,
+    rule: Rule | None = None,
+    terms: Sequence[Terms | None] | None = None,
+    look: MeanLook | None = None,
     max_positions: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     workers: Workers | None = None,
@@ -54,6 +60,9 @@ def search_all(
             forbidden=forbidden,
             prefixes=None if prefixes is None else [prefixes[index] for index in chosen],
             shortlists=None if shortlists is None else [shortlists[index] for index in chosen],
+            rule=rule,
+            terms=None if terms is None else [terms[index] for index in chosen],
+            look=look,
             max_positions=max_positions,
         )
 
@@ -70,6 +79,7 @@ def score_all(
     config: DecodeConfig,
     *,
     batch_tokens: int = BATCH_TOKENS,
+    workers: Workers | None = None,
     report: Report | None = None,
 ) -> list[Hypothesis]:
     """Score any number of pairs; `score` does one batch."""
@@ -78,7 +88,7 @@ def score_all(
         return score(model, [sources[index] for index in chosen], [targets[index] for index in chosen], config)
 
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
-    return in_batches(judge, lengths, batch_tokens, what="score", report=report)
+    return in_batches(judge, lengths, batch_tokens, what="score", workers=workers, report=report)
 
 
 def in_batches(

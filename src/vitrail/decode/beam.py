@@ -79,7 +79,7 @@ def beam_search(
     while live.sentence_B.size(0):
         step += 1
         log_probs_BWV = model.step(live.ids_BWT[:, :, -1], cache)
-        request.restrict(log_probs_BWV, live.sentence_B, step)
+        request.restrict(log_probs_BWV, live.sentence_B, live.ids_BWT)
         candidates = best_continuations(live.totals_BW, log_probs_BWV, 2 * config.beam_size)
         is_last_B = request.limits_B[live.sentence_B] <= step
         decision = decide(candidates, is_last_B, config.beam_size)

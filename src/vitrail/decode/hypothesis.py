@@ -19,6 +19,7 @@ class Hypothesis:
     log_probs: tuple[float, ...]  # one for each generated id, EOS included; none if the engine only gives the score
     score: float
     finished: bool  # False: cut at the length limit, without EOS
+    coverage: float = 0.0  # the coverage penalty, a part of the score
 
     @classmethod
     def from_row(cls, row: Sequence[int], log_probs: Sequence[float], config: DecodeConfig) -> Self:
@@ -40,7 +41,7 @@ class Hypothesis:
     def mean_log_prob(self, config: DecodeConfig) -> float:
         """The mean log-probability of the generated ids, from the score and the settings that it was made with."""
         length = len(self.row)
-        return self.score * length_penalty(length, config) / max(length, 1)
+        return (self.score - self.coverage) * length_penalty(length, config) / max(length, 1)
 
     @property
     def row(self) -> tuple[int, ...]:

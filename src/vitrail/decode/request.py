@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from vitrail.decode.hypothesis import length_limit
+from vitrail.decode.rule import Rule
 from vitrail.errors import DecodeError
 from vitrail.text.special import EOS, PAD
 
@@ -26,6 +28,7 @@ class Request:
     forbidden: Tensor  # ids that no translation may contain
     forced_BT: Tensor  # the id at each step of a forced prefix, _FREE after it
     listed_BV: Tensor | None = None  # True: the id is in the sentence's shortlist; None: there are no shortlists
+    rule: Rule | None = None  # what else may not be generated, depending on what was
 
     @classmethod
     def check(
@@ -36,6 +39,7 @@ class Request:
         forbidden: Sequence[int],
         prefixes: Sequence[Sequence[int]] | None,
         shortlists: Sequence[Sequence[int]] | None = None,
+        rule: Rule | None = None,
         max_extra: int,
         max_positions: int | None,
     ) -> Self:
@@ -51,18 +55,31 @@ class Request:
             forbidden=torch.tensor(forbidden, dtype=torch.long),
             forced_BT=rectangle(prefixes, fill=_FREE) if prefixes else torch.empty(len(sources), 0, dtype=torch.long),
             listed_BV=None if shortlists is None else _listed(shortlists, prefixes, vocabulary),
+            rule=rule,
+        )
+
+    def of(self, sentences: Sequence[int]) -> Request:
+        """The same for some of the sentences."""
+        rows = torch.tensor(sentences, dtype=torch.long)
+        return replace(
+            self,
+            sources=tuple(self.sources[number] for number in sentences),
+            limits_B=self.limits_B[rows],
+            forced_BT=self.forced_BT[rows],
+            listed_BV=None if self.listed_BV is None else self.listed_BV[rows],
         )
 
     def source_BS(self) -> Tensor:
         """The sources as the model reads them."""
         return rectangle(self.sources, fill=PAD)
 
-    def restrict(self, log_probs_BWV: Tensor, sentence_B: Tensor, step: int) -> Tensor:
-        """Set the log-probabilities of ids that may not be generated at this step to -inf, in place.
+    def restrict(self, log_probs_BWV: Tensor, sentence_B: Tensor, ids_BWT: Tensor) -> Tensor:
+        """Set the log-probabilities of ids that may not follow `ids` (which begin with BOS) to -inf, in place.
 
         The others keep the model's log-probabilities, with one exception: a shortlist stands for the whole vocabulary,
         so its log-probabilities are normalised over the shortlist.
         """
+        step = ids_BWT.size(2)
         if self.listed_BV is not None:
             listed_B1V = self.listed_BV[sentence_B, None].to(log_probs_BWV.device)
             log_probs_BWV.masked_fill_(~listed_B1V, -inf)
@@ -73,6 +90,8 @@ class Request:
             forced_B11 = self.forced_BT[sentence_B, step - 1, None, None].to(log_probs_BWV.device)
             ids_V = torch.arange(log_probs_BWV.size(-1), device=log_probs_BWV.device)
             log_probs_BWV.masked_fill_((forced_B11 != _FREE) & (forced_B11 != ids_V), -inf)
+        if self.rule is not None:
+            log_probs_BWV.masked_fill_(~_allowed(self.rule, ids_BWT).to(log_probs_BWV.device), -inf)
         return log_probs_BWV
 
 
@@ -80,6 +99,13 @@ def rectangle(rows: Sequence[Sequence[int]], *, fill: int) -> Tensor:
     """Rows of different lengths as one tensor, padded on the right with `fill`."""
     longest = max(map(len, rows), default=0)
     return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], dtype=torch.long)
+
+
+def _allowed(rule: Rule, ids_BWT: Tensor) -> Tensor:
+    """Which ids may follow each text. A text that has ended is not asked about."""
+    rows = [row[1:] for rows in ids_BWT.tolist() for row in rows]
+    found = [rule.allowed([] if EOS in row else row) for row in rows]
+    return torch.from_numpy(np.stack(found)).view(*ids_BWT.shape[:2], -1)
 
 
 def _listed(shortlists: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]] | None, vocabulary: int) -> Tensor:

@@ -67,8 +67,8 @@ def sample(
     while len(draws.sentence_B):
         step += 1
         # Before the first draw, all draws of a sentence are the same hypothesis.
-        newest_BW = draws.ids_BWT[:, : 1 if step == 1 else None, -1]
-        log_probs_BWV = request.restrict(model.step(newest_BW, cache), draws.sentence_B, step).cpu()
+        past = draws.ids_BWT[:, : 1 if step == 1 else None]
+        log_probs_BWV = request.restrict(model.step(past[:, :, -1], cache), draws.sentence_B, past).cpu()
         if step == 1:
             cache.reorder(torch.zeros(draws.ended_BW.shape, dtype=torch.long))
             log_probs_BWV = log_probs_BWV.expand(-1, config.top_beams, -1)

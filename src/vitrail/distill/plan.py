@@ -17,7 +17,8 @@ from vitrail.documents import Document
 from vitrail.errors import ConfigError, DataError, FolderError, StorageError
 from vitrail.folder import DISTILLED, WEIGHTS
 from vitrail.storage import checksum, read_text, write_text
-from vitrail.translator import Translation, Translator
+from vitrail.translation import Translation
+from vitrail.translator import Translator
 
 JOB = "job.json"
 _PHRASEBOOK = CorpusConfig(builtin="phrasebook")

@@ -13,10 +13,11 @@ from itertools import count
 from statistics import median
 from typing import Any
 
+from vitrail.config import change_settings
 from vitrail.data import ValidationSet
 from vitrail.evaluate import measure
 from vitrail.folder import WEIGHTS, ModelFolder
-from vitrail.translator import Translator, change_settings
+from vitrail.translator import Translator
 
 TABLE = "table.json"
 ROUNDS = 3

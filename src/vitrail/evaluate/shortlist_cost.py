@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from vitrail.config import change_settings
 from vitrail.data import ValidationSet
 from vitrail.evaluate.report import measure
-from vitrail.translator import Report, Translator, change_settings
+from vitrail.translator import Report, Translator
 
 MOST = 1000  # sentences of each set
 ROUNDS = 3

@@ -2,8 +2,8 @@
 
 The viewer is `web/index.html` with its style sheets inline and its modules joined into inline scripts. The page's own
 script goes to the end of the body; a script that blocks rendering stays in the head. The Content-Security-Policy blocks
-every other script and every request. Text from a user or a model is data in a JSON element, where every `<` is escaped
-so that HTML cannot take it for a tag.
+every other script and every request; a page with a model in it (`live.py`) may also compute in a worker. Text from a
+user or a model is data in a JSON element, where every `<` is escaped so that HTML cannot take it for a tag.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import html
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -35,6 +36,23 @@ _HEAD = re.compile(r"<meta charset=[\"']?utf-8[\"']? ?/?>", re.IGNORECASE)
 _FETCHED = re.compile(r"@import\b|url\(\s*[\"']?(?!data:|#)|</style", re.IGNORECASE)
 
 
+@dataclass(frozen=True)
+class Powers:
+    """What a page may do besides running its own scripts."""
+
+    computes: bool = False  # in a worker of its own making, with WebAssembly
+    fetches: bool = False  # from where it was loaded itself
+
+    def policy(self, scripts: str, styles: str) -> str:
+        """The Content-Security-Policy, given the hashes of the page's scripts and styles."""
+        computes = " 'wasm-unsafe-eval'; worker-src blob:" if self.computes else ""
+        fetches = "; connect-src 'self'" if self.fetches else ""
+        return f"default-src 'none'; script-src {scripts}{computes}{fetches}; style-src {styles}; img-src data: blob:"
+
+
+STATIC, LIVE, SITE = Powers(), Powers(computes=True), Powers(computes=True, fetches=True)
+
+
 def page_of(trace: Trace) -> str:
     """The viewer with this trace inside, as one HTML document."""
     return fill(shell(), trace)
@@ -47,8 +65,13 @@ def page_size() -> int:
 
 def fill(empty: str, trace: Trace) -> str:
     """Put a trace and its title into an empty page."""
-    title = html.escape(f"{trace.source} → {trace.text}")
-    data = f'<script type="application/json" id="{DATA_ID}">{embed(trace.to_json())}</script>'
+    return with_data(empty, f"{trace.source} → {trace.text}", DATA_ID, trace.to_json())
+
+
+def with_data(empty: str, title: str, element: str, json_text: str, more: str = "") -> str:
+    """Put a title and data, as a JSON element with this id, into an empty page; `more` elements follow."""
+    title = html.escape(title)
+    data = f'<script type="application/json" id="{element}">{embed(json_text)}</script>{more}'
     # Split first, not replace one by one: a sentence that contains a placeholder must stay as it is.
     before, rest = empty.split(_TITLE_MARK)
     middle, after = rest.split(_DATA_MARK)
@@ -62,13 +85,13 @@ def embed(json_text: str) -> str:
 
 
 @cache
-def shell() -> str:
+def shell(powers: Powers = STATIC) -> str:
     """The package's own viewer, without a trace."""
-    return build_shell(files("vitrail") / "web")
+    return build_shell(files("vitrail") / "web", powers=powers)
 
 
-def build_shell(web: Traversable) -> str:
-    """`index.html` with its script and styles inlined, a policy that allows only these, and placeholders."""
+def reader(web: Traversable) -> Read:
+    """How to read a module or style of the viewer."""
 
     def read(path: str) -> str:
         file = web.joinpath(*path.split("/"))
@@ -76,14 +99,17 @@ def build_shell(web: Traversable) -> str:
             raise ModuleError(f"the viewer has no file {path}")
         return file.read_text(encoding="utf-8").replace("\r\n", "\n")
 
-    index = read(INDEX)
+    return read
+
+
+def build_shell(web: Traversable, name: str = INDEX, powers: Powers = STATIC) -> str:
+    """A page with its script and styles inlined, a policy that allows only these, and placeholders."""
+    read = reader(web)
+    index = read(name)
     script = "\n" + join_modules(_one(_SCRIPT, index)[1], read)
     first = {found[0]: "\n" + join_modules(found[1], read) for found in _FIRST.finditer(index)}
     styles = {found[0]: _style(found[1], read) for found in _STYLE.finditer(index)}
-    policy = (
-        f"default-src 'none'; script-src {_hashes([*first.values(), script])}; "
-        f"style-src {_hashes(styles.values())}; img-src data: blob:"
-    )
+    policy = powers.policy(_hashes([*first.values(), script]), _hashes(styles.values()))
     charset = _one(_HEAD, index)[0]
     built = index.replace(
         charset, f'{charset}\n<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">'

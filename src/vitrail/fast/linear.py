@@ -44,9 +44,11 @@ class _Linear(torch.autograd.Function):
         return y if bias_O is None else y.add_(bias_O)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         x_NI, weight_OI = ctx.saved_tensors
         grad_NO = grad.reshape(-1, grad.size(-1))
         grad_x_NI = multiply(grad_NO, weight_OI, out=torch.empty_like(x_NI))
+        if not ctx.needs_input_grad[1]:  # a frozen layer
+            return grad_x_NI.view(ctx.shape), None, None
         grad_weight_OI = multiply(grad_NO.mT, x_NI, out=torch.empty_like(weight_OI))
         return grad_x_NI.view(ctx.shape), grad_weight_OI, grad_NO.sum(0) if ctx.has_bias else None

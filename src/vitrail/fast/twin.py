@@ -17,6 +17,7 @@ from vitrail.fast.padded import through_padding
 from vitrail.fast.products import has_openblas, numpy_is_faster
 from vitrail.model import Transformer, shifted
 from vitrail.model.attention import MultiHeadAttention, one_per_head
+from vitrail.model.feed_forward import FeedForward
 from vitrail.model.positions import AddedPositions, Positions
 from vitrail.text.special import PAD
 
@@ -44,6 +45,8 @@ class Twin(nn.Module):
                     setattr(module, name, Dropout(part.p, masks))
                 elif isinstance(part, nn.Linear) and self.by_numpy and not half_precision:
                     setattr(module, name, Linear(part))
+            if isinstance(module, FeedForward) and isinstance(module.inner, Linear) and module.activation is F.relu:
+                module.activation = F.relu_  # nobody else has what numpy multiplied: ReLU may overwrite it
 
     def forward(self, source_BS: Tensor, target_BT: Tensor, looks: int) -> tuple[Tensor, Tensor]:
         """The decoder's output for every token of the target, for each look, and those tokens."""

@@ -30,8 +30,7 @@ class AlibiDotProduct(DotProduct):
     def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
         """Attend by content, and less to what is far away."""
         bias_1HTS = self._bias(q_BHTK.size(2), seen.k_BGSK.size(2), like=q_BHTK)
-        drops = self.training and self.dropout.p > 0
-        if not tap.active and not drops:
+        if not tap.active and not self.drops:
             bias_BHTS = bias_1HTS if visible_B1TS is None else bias_1HTS.masked_fill(~visible_B1TS, -inf)
             return fused(q_BHTK, seen, bias_BHTS)
 

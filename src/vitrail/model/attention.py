@@ -31,14 +31,18 @@ class DotProduct(nn.Module):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
 
+    @property
+    def drops(self) -> bool:
+        """Whether weights are dropped now, which takes the path step by step."""
+        return self.training and self.dropout.p > 0
+
     def place(self, vectors: Tensor, *, first: int, tap: Tap, name: str) -> Tensor:
         """Prepare queries or keys, `first` being the position of the first one. Plain attention leaves them alone."""
         return vectors
 
     def forward(self, q_BHTK: Tensor, seen: KeysValues, visible_B1TS: Tensor | None, *, tap: Tap = NO_TAP) -> Tensor:
         """Mix, for every query, the values of the keys it finds relevant. `visible` is True where it may look."""
-        drops = self.training and self.dropout.p > 0
-        if not tap.active and not drops:
+        if not tap.active and not self.drops:
             return fused(q_BHTK, seen, visible_B1TS)
 
         # Equation (1) step by step, as the post draws it. Tests hold it equal to torch's fused kernel.

@@ -19,7 +19,7 @@ from vitrail.model.taps import Tap
 class RotaryDotProduct(DotProduct):
     """Scaled dot-product attention between rotated queries and rotated keys. Values are not rotated."""
 
-    def __init__(self, d_k: int, dropout: float = 0.0) -> None:
+    def __init__(self, d_k: int, dropout: float) -> None:
         super().__init__(dropout)
         self._rotations = GrowingTable(partial(_rotations, d_k))
 

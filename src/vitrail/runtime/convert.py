@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +36,36 @@ def why_not(model: ModelConfig) -> str | None:
     return None
 
 
-def convert(folder: ModelFolder, *, precision: str, out: Path) -> None:
-    """Write the model of `folder` into the existing folder `out`, its weights in float32 or int8."""
+@dataclass(frozen=True)
+class Names:
+    """What tokens are called in a converted model: a name for each id."""
+
+    source: Sequence[str]
+    target: Sequence[str]
+    adds_end: bool = False  # the library ends every source with `<eos>`; if not, whoever calls it does
+
+    @classmethod
+    def by_id(cls, sources: int, targets: int) -> Names:
+        """Named by their ids: what Vitrail passes in and gets out are ids."""
+        return cls(names(sources), names(targets))
+
+
+def convert(folder: ModelFolder, *, precision: str, out: Path, named: Names | None = None) -> None:
+    """Write the model of `folder` into the existing folder `out`, its weights in float32, float16 or int8."""
     model, tokenizers = folder.config.model, folder.tokenizers
+    named = named or Names.by_id(tokenizers.source.size, tokenizers.target.size)
     weights = _Weights(folder.path / WEIGHTS, biases=model.bias)
     with _specs() as specs:
         spec = _fill(specs, model, weights, sizes=(tokenizers.source.size, tokenizers.target.size))
         weights.refuse_others()
-        # Tokens are named by their ids: what Vitrail passes in and gets out are ids.
-        spec.register_source_vocabulary(names(tokenizers.source.size))
-        spec.register_target_vocabulary(names(tokenizers.target.size))
-        spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = str(UNK), str(BOS), str(EOS)
-        spec.config.decoder_start_token = str(BOS)
+        spec.register_source_vocabulary(list(named.source))
+        spec.register_target_vocabulary(list(named.target))
+        config = spec.config
+        config.unk_token, config.bos_token, config.eos_token = (named.target[number] for number in (UNK, BOS, EOS))
+        config.decoder_start_token = config.bos_token
+        config.add_source_eos = named.adds_end
         spec.validate()
-        spec.optimize(quantization="int8" if precision == "int8" else None)
+        spec.optimize(quantization=None if precision == "float32" else precision)
         spec.save(str(out))
 
 

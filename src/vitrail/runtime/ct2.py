@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import isnan
 from pathlib import Path
@@ -30,6 +30,7 @@ from vitrail.runtime.converted import converted, key_of, user_cache
 from vitrail.runtime.engine import Engine, Job, Report, Results
 from vitrail.runtime.shortlist import Shortlist
 from vitrail.runtime.tuning import LEAST, Memory, Tuning, measure, usual
+from vitrail.text.special import EOS
 
 if TYPE_CHECKING:
     import ctranslate2
@@ -50,15 +51,19 @@ class CTranslate2:
         self.cores = cores
         self._other = other  # for the few sentences that need it
         self._tunings: dict[str, Tuning | None] = {}
-        self._loaded: dict[tuple[str, int, bool], ctranslate2.Translator] = {}
+        self._loaded: dict[_Form, ctranslate2.Translator] = {}
         self._names = convert.names(max(folder.tokenizers.source.size, folder.tokenizers.target.size))
 
     def why_not(self, job: Job) -> str | None:
         """Why CTranslate2 cannot do a job by our rule; None if it can."""
         if job.config.sample:
             return "it does not draw for each sentence by itself"
-        if job.prefix:
+        if job.prefixes is not None and any(job.prefixes):
             return "it gives a forced prefix no probability"
+        if job.has_terms:
+            return "it does not search for terms"
+        if job.rule is not None:
+            return "it does not restrict words"
         if job.config.penalty == "gnmt" and job.config.alpha:
             return "it has no penalty = 'gnmt'"
         longest = max((self._limit(job, row) for row in job.rows), default=0)
@@ -72,7 +77,7 @@ class CTranslate2:
         if tuning is None and len(job.rows) >= LEAST:
             tuning = self._measure(job)
         tuning = tuning or usual(self.cores)
-        translator = self._translator(job.config.precision, tuning.workers, job.shortlist)
+        translator = self._translator(job, tuning.workers)
         groups = _groups(job.rows, tuning.batch_tokens if job.shortlist is None else _SHORTLISTED)
         waiting = [self._send(translator, job, group) for group in groups]
 
@@ -104,7 +109,7 @@ class CTranslate2:
         """Find out how to use this machine, with searches like those of a job."""
 
         def translate(tuning: Tuning, rows: Sequence[Sequence[int]]) -> None:
-            translator = self._translator(job.config.precision, tuning.workers, job.shortlist)
+            translator = self._translator(job, tuning.workers)
             like, groups = Job(rows, job.config), _groups(rows, tuning.batch_tokens)
             waiting = [self._send(translator, like, group, length=_MEASURED)[1] for group in groups]
             for result in chain.from_iterable(waiting):
@@ -125,15 +130,17 @@ class CTranslate2:
         self, translator: ctranslate2.Translator, job: Job, row: Sequence[int], limit: int, result: Any
     ) -> list[Hypothesis]:
         """The hypotheses of one sentence. If the batch's limit or a forbidden id made a difference, search again."""
-        hypotheses = _hypotheses(result)
+        names, scores = result.hypotheses, result.scores
         own = self._limit(job, row)
-        if own < limit and max(len(one.row) for one in hypotheses) >= own:
+        if own < limit and max(map(len, names)) >= own:
             _, (again,) = self._send(translator, replace(job, rows=[row]), [0])
-            hypotheses = _hypotheses(again.result())
-        if any(isnan(one.score) or not set(job.forbidden).isdisjoint(one.ids) for one in hypotheses):
+            names, scores = again.result().hypotheses, again.result().scores
+        forbidden = {self._names[number] for number in job.forbidden}
+        if any(map(isnan, scores)) or not forbidden.isdisjoint(chain.from_iterable(names)):
             exact = replace(job, rows=[row], config=job.config.model_copy(update={"precision": "float32"}))
             return self._other().begin(exact)()[0]
-        return hypotheses[: job.config.top_beams]
+        best = zip(names[: job.config.top_beams], scores, strict=False)
+        return [Hypothesis.with_score(tuple(map(int, one)), score) for one, score in best]
 
     def _send(
         self, translator: ctranslate2.Translator, job: Job, group: Sequence[int], *, length: int | None = None
@@ -162,16 +169,26 @@ class CTranslate2:
     def _limit(self, job: Job, row: Sequence[int]) -> int:
         return length_limit(row, job.config.max_extra, self.folder.config.model.position_limit)
 
-    def _translator(self, precision: str, workers: int, shortlist: Shortlist | None) -> ctranslate2.Translator:
-        for has_map in (True, shortlist is not None):  # one with a map can do without it
-            if (precision, workers, has_map) in self._loaded:
-                return self._loaded[precision, workers, has_map]
-        loaded = self._load(precision, workers, shortlist)
-        self._loaded = {(precision, workers, shortlist is not None): loaded}  # one at a time: it takes memory
+    def _translator(self, job: Job, workers: int) -> ctranslate2.Translator:
+        wanted = _Form(job.config.precision, workers, None if job.shortlist is None else self._common(job.rows))
+        for form, loaded in self._loaded.items():
+            if form == wanted or replace(form, common=None) == wanted:  # one with a map can do without it
+                return loaded
+        loaded = self._load(wanted, job.shortlist)
+        # They take memory: only those stay that differ from it in nothing but the language of their map.
+        others = {form: one for form, one in self._loaded.items() if replace(form, common=wanted.common) == wanted}
+        self._loaded = {wanted: loaded, **{form: one for form, one in others.items() if form.common is not None}}
         return loaded
 
-    def _load(self, precision: str, workers: int, shortlist: Shortlist | None) -> ctranslate2.Translator:
+    def _common(self, rows: Sequence[Sequence[int]]) -> int:
+        """A source id that all rows have: the symbol of their target language, or `<eos>`."""
+        first = {row[0] for row in rows}
+        return first.pop() if self.folder.tokenizers.languages and len(first) == 1 else EOS
+
+    def _load(self, form: _Form, shortlist: Shortlist | None) -> ctranslate2.Translator:
         import ctranslate2
+
+        precision = form.precision
 
         place = converted(
             self.folder,
@@ -180,18 +197,29 @@ class CTranslate2:
             version=f"{convert.VERSION}, ctranslate2 {ctranslate2.__version__}",
         )
         files = place if isinstance(place, dict) else None
-        if shortlist is not None:  # joins the files in memory, so that the converted form is kept once
+        if (
+            shortlist is not None and form.common is not None
+        ):  # joins the files in memory, so that the converted form is kept once
             files = files or {file.name: file.read_bytes() for file in Path(str(place)).iterdir()}
-            files = {**files, "vmap.txt": shortlist.vocabulary_map()}
+            files = {**files, "vmap.txt": shortlist.vocabulary_map(form.common)}
         return ctranslate2.Translator(
             str(self.folder.path if files is not None else place),
             device="cpu",
             compute_type=precision,
-            inter_threads=workers,
+            inter_threads=form.workers,
             intra_threads=1,  # threads that share a search wait for each other, and spin while they do
             max_queued_batches=-1,
             files=files,
         )
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How the library holds a model."""
+
+    precision: str
+    workers: int
+    common: int | None  # of a shortlist: a source id of all sentences; None without a shortlist
 
 
 def _groups(rows: Sequence[Sequence[int]], batch_tokens: int) -> list[list[int]]:
@@ -205,12 +233,6 @@ def _like(config: DecodeConfig) -> str:
 
 def _await(results: Sequence[Any]) -> None:
     """Wait in Python, where Ctrl-C is heard: the library's own waiting is deaf to it."""
-    while not all(result.done() for result in results):
-        time.sleep(0.002)
-
-
-def _hypotheses(result: Any) -> list[Hypothesis]:
-    return [
-        Hypothesis.with_score([int(name) for name in names], score)
-        for names, score in zip(result.hypotheses, result.scores, strict=True)
-    ]
+    for result in results:
+        while not result.done():
+            time.sleep(0.004)

@@ -9,9 +9,11 @@ The file `shortlist.safetensors` of a model folder has the lists one after the o
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, UNK
 FORMAT = 1
 FILE = "shortlist.safetensors"
 ALWAYS = (UNK, BOS, EOS)  # in every list, as CTranslate2 has it; a search may forbid some of them
-SIZE, FREQUENT, LEAST = 30, 1500, 0.001  # chosen on validation data: docs/decoding.md
+SIZE, FREQUENT, LEAST = 50, 3500, 0.001  # chosen on validation data: docs/decoding.md
 _TYPES = ("U16", "U32")
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
@@ -94,14 +96,22 @@ class Shortlist:
             )
         )
 
-    def vocabulary_map(self) -> bytes:
-        """The same for CTranslate2, whose tokens are named by their ids: a source token, a tab, target tokens."""
-        names = [str(number) for number in self.ids.tolist()]
-        starts = self.starts.tolist()
-        lines = (
-            f"{source}\t{' '.join(names[starts[source] : starts[source + 1]])}\n" for source in range(len(starts) - 1)
+    def vocabulary_map(self, common: int) -> bytes:
+        """The same for CTranslate2, whose tokens are named by their ids: a source token, a tab, target tokens.
+
+        It looks up every token of a batch, one by one, which can take longer than is saved. So the list of `common`,
+        an id that all sentences have, stands under the empty token, which is looked up once, and in no other list.
+        """
+        ids, starts = self.ids.tolist(), self.starts.tolist()
+        lists = [ids[start:end] for start, end in pairwise(starts)]
+        always = set(lists[common])
+        lines = {"": lists[common]}
+        for source, targets in enumerate(lists):
+            if further := [number for number in targets if number not in always]:
+                lines[str(source)] = further
+        return "".join(f"{source}\t{' '.join(map(str, targets))}\n" for source, targets in lines.items()).encode(
+            "ascii"
         )
-        return "".join(lines).encode("ascii")
 
     def save(self, path: Path, *, vocabulary: str) -> None:
         """Write a file for models with this vocabulary."""
@@ -109,8 +119,9 @@ class Shortlist:
 
         kind = np.uint16 if self.ids.max(initial=0) < 1 << 16 else np.uint32
         arrays: dict[str, Any] = {"starts": self.starts.astype(np.uint32), "ids": self.ids.astype(kind)}
+        known = {"format": str(FORMAT), "vocabulary": vocabulary, "sha256": _checksum(self.starts, self.ids)}
         with new_file(path) as partial:
-            partial.write_bytes(save(arrays, {"format": str(FORMAT), "vocabulary": vocabulary}))
+            partial.write_bytes(save(arrays, known))
 
     @classmethod
     def load(cls, folder: ModelFolder) -> Shortlist:
@@ -128,6 +139,8 @@ class Shortlist:
                 )
             if metadata.get("vocabulary") != folder.vocabulary:
                 raise FolderError("this shortlist belongs to another vocabulary", where=str(path), fix=_learn(folder))
+            if metadata.get("sha256", found := _checksum(arrays["starts"], arrays["ids"])) != found:
+                raise ValueError("its checksum does not match")  # files written before have none
             sizes = folder.tokenizers.source.size, folder.tokenizers.target.size
             return cls(*_checked(arrays["starts"], arrays["ids"], *sizes))
         except OSError as error:
@@ -136,6 +149,10 @@ class Shortlist:
             ) from None
         except ValueError as error:
             raise FolderError(f"the shortlist is damaged: {error}", where=str(path), fix=_learn(folder)) from None
+
+
+def _checksum(starts: Ids, ids: Ids) -> str:
+    return hashlib.sha256(starts.astype("<i8").tobytes() + ids.astype("<i8").tobytes()).hexdigest()
 
 
 def _learn(folder: ModelFolder) -> str:

@@ -1,8 +1,3 @@
-"""The studio: the viewer in a browser with a live model behind it, for this computer's user only."""
+"""HTTP: the studio on this computer, and a translation server for other programs. Import its modules by name."""
 
-from vitrail.serve.guard import Guard
-from vitrail.serve.listen import listen, serve
-from vitrail.serve.shelf import Shelf
-from vitrail.serve.studio import studio
-
-__all__ = ["Guard", "Shelf", "listen", "serve", "studio"]
+# Nothing is imported here: a worker (worker.py) is in this package too, and must neither load torch nor HTTP.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections import OrderedDict
 
@@ -19,17 +20,19 @@ class UnknownTraceError(VitrailError):
 
 
 class Recent:
-    """Keeps the last traces whose internals were not all sent."""
+    """Keeps the last traces whose internals were not all sent. A trace's id begins with the process that keeps it."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Trace] = OrderedDict()
 
-    def send(self, trace: Trace) -> Trace:
-        """The trace to send: in full, or a lighter one with an id for requesting the rest."""
+    def send(self, trace: Trace, *, keeps: bool = True) -> Trace:
+        """The trace to send: in full, or a lighter one with an id for requesting the rest if that is kept."""
         light = lighter(trace, SENT_MB)
+        if not keeps:
+            return light
         if not left_out(light):
             return trace
-        number = secrets.token_hex(8)
+        number = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._kept[number] = trace
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
@@ -40,6 +43,6 @@ class Recent:
         trace = self._kept.get(number)
         if trace is None:
             raise UnknownTraceError(
-                "the studio no longer keeps this trace", where="trace", fix="translate the sentence again"
+                "the server no longer keeps this trace", where="trace", fix="translate the sentence again"
             )
         return inside(trace, layer)

@@ -1,24 +1,16 @@
-"""The models that a studio shows. Each has a name; the page can request them by name only, never by path."""
+"""The models that a server has. Each has a name; clients can request them by name only, never by path."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vitrail.config import VOCABULARIES
 from vitrail.data import Prepared
 from vitrail.errors import FolderError, VitrailError, did_you_mean
-from vitrail.folder import CONFIG, MANIFEST, WEIGHTS, ModelFolder
+from vitrail.folder import CONFIG, MANIFEST, ModelFolder
 from vitrail.text import Tokenizers
-
-if TYPE_CHECKING:
-    from vitrail.translator import Translator
 
 STREET = ("the animal didn't cross the street because it was too tired", "fr")  # the post's famous example
 # For models of everyday sentences, such as the built-in one.
@@ -31,22 +23,11 @@ class UnknownModelError(VitrailError):
     """No model on the shelf has this name."""
 
 
-@dataclass(frozen=True)
-class _Held:
-    """A translator, and the stamp of its folder when it was loaded."""
-
-    path: Path
-    stamp: Stamp
-    translator: Translator
-
-
 class Shelf:
-    """Models by name. Only the last one used stays in memory, and one request computes at a time."""
+    """Models by name, in the folders that were given."""
 
     def __init__(self, *places: Path) -> None:
         self.places = places
-        self._lock = threading.Lock()
-        self._held: _Held | None = None
         for place in places:
             _check(place)
 
@@ -66,7 +47,7 @@ class Shelf:
         if name not in folders:
             near = did_you_mean(name, folders)
             raise UnknownModelError(
-                f"the studio has no model called '{name}'",
+                f"there is no model called '{name}'",
                 where="model",
                 fix=near or f"choose from {', '.join(folders)}",
             )
@@ -74,18 +55,7 @@ class Shelf:
 
     def entries(self) -> list[dict[str, Any]]:
         """Each model with its target languages and an example sentence."""
-        return [{"name": name, **_describe(path, _stamp(path))} for name, path in self.folders().items()]
-
-    @contextmanager
-    def using(self, name: str) -> Iterator[Translator]:
-        """A model to compute with, reloaded if training has replaced it. Other requests wait."""
-        path = self.find(name)
-        with self._lock:
-            stamp = _stamp(path)
-            if self._held is None or (self._held.path, self._held.stamp) != (path, stamp):
-                self._held = None  # free it first: there may not be room for two
-                self._held = _Held(path, stamp, _load(path))
-            yield self._held.translator
+        return [{"name": name, **_describe(path, stamp_of(path))} for name, path in self.folders().items()]
 
 
 def _check(place: Path) -> None:
@@ -113,35 +83,13 @@ def _is_model(path: Path) -> bool:
     return (path / MANIFEST).is_file() and (path / CONFIG).is_file()
 
 
-def _stamp(path: Path) -> Stamp:
+def stamp_of(path: Path) -> Stamp:
     """Changes whenever the model does, because the manifest is rewritten with every file that it lists."""
     try:
         status = (path / MANIFEST).stat()
     except OSError:
         return ()
     return (status.st_mtime_ns, status.st_size, status.st_ino)
-
-
-def _load(path: Path) -> Translator:
-    """Load the translator in a folder. If a run has saved no weights yet, build the untrained model it began with."""
-    from vitrail.translator import Translator, load
-
-    if (path / WEIGHTS).exists():
-        return load(path)
-    import torch
-
-    from vitrail.train.budget import NUMBER, free_memory
-
-    folder = ModelFolder.open(path)
-    needed, free = NUMBER * sum(map(prod, folder.shapes().values())), free_memory(torch.device("cpu"))
-    if free is not None and needed > free:
-        raise FolderError(
-            f"an untrained model with these settings needs {needed / 1e9:,.1f} GB; {free / 1e9:,.1f} GB are free",
-            where=str(path / CONFIG),
-            fix="choose a smaller model",
-        )
-    torch.manual_seed(folder.config.train.seed)
-    return Translator(folder.new_model().eval(), folder.tokenizers, folder.config.decode, folder=folder)
 
 
 @lru_cache(maxsize=256)

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import time
+import asyncio
+from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp
 
-from vitrail.errors import DecodeError, TextError, VitrailError
-from vitrail.serve.guard import Guard, problem
-from vitrail.serve.recent import Recent, UnknownTraceError
-from vitrail.serve.shelf import Shelf, UnknownModelError
-from vitrail.trace.format import encode_array
-from vitrail.trace.probes import PROBES, read_probes
-from vitrail.trace.run import LOG, read_run
-
-if TYPE_CHECKING:
-    from vitrail.config import DecodeConfig
-    from vitrail.trace import Trace
-    from vitrail.translator import Translator
+from vitrail.errors import VitrailError
+from vitrail.serve.door import Door
+from vitrail.serve.frames import Message
+from vitrail.serve.guard import Guard
+from vitrail.serve.limits import Limits
+from vitrail.serve.pool import Pool, WorkerDied, WorkerFailed, job_of
+from vitrail.serve.problems import Problem, json_answer, problem_of
+from vitrail.serve.shelf import Shelf, stamp_of
 
 MAX_TEXT = 2000  # characters
-MAX_TOKENS = 256  # of a sentence: a trace grows with the square of its length
-MOST = {"beam_size": 64, "top_beams": 64, "max_extra": 256}  # the page cannot show more
+LONG = 1000  # characters × beam_size: longer searches leave a worker free for shorter ones
+STUDIO_LIMITS = Limits(body_bytes=64 * 1024, seconds=120.0, connections=100, grace_seconds=0.0)
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 INDEX = "index.html"
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
+Setting = bool | Annotated[int, Field(ge=-(2**53), le=2**53)] | Annotated[float, Field(allow_inf_nan=False)] | str
 Name = Annotated[str, Field(max_length=255)]
 
 
@@ -51,7 +47,7 @@ class TraceBody(Body):
     model: Name
     text: Text
     to: Name | None = None
-    decode: Annotated[dict[str, bool | int | float | str], Field(max_length=20)] = {}
+    decode: Annotated[dict[str, Setting], Field(max_length=20)] = {}
     prefix: Text = ""
     heads_off: Annotated[dict[str, Annotated[list[int], Field(max_length=1000)]], Field(max_length=1000)] = {}
     reference: Text = ""
@@ -71,110 +67,74 @@ class WeightsBody(Body):
     layer: Name
 
 
-def studio(shelf: Shelf, *, port: int, token: str) -> ASGIApp:
+def studio(shelf: Shelf, pool: Pool, *, port: int, token: str, limits: Limits = STUDIO_LIMITS) -> Door:
     """The studio as an application on this port. It answers only requests with the token."""
     app = FastAPI(title="Vitrail studio", openapi_url=None, docs_url=None, redoc_url=None)
-    viewer, recent = _viewer_files(), Recent()
+    app.include_router(studio_routes(shelf, pool))
+    explain_errors(app)
+    return Door(app, Guard(port=port, token=token), limits)
 
-    @app.get("/api/models")
-    def models() -> Response:
-        return _json({"models": shelf.entries()})
 
-    @app.post("/api/trace")
-    def trace(body: TraceBody) -> Response:
-        with shelf.using(body.model) as translator:
-            recorded = _trace(translator, body)
-        return Response(recent.send(recorded).to_json(), media_type="application/json")
+def studio_routes(shelf: Shelf, pool: Pool) -> APIRouter:
+    """What the viewer asks for, and the viewer itself."""
+    router, viewer = APIRouter(include_in_schema=False), _viewer_files()
 
-    @app.post("/api/inside")
-    def inside(body: InsideBody) -> Response:
-        found = recent.inside(body.trace, body.layer)
-        return _json({"arrays": {name: encode_array(array) for name, array in found.items()}})
+    def job_for(model: str, task: str, **what: Any) -> Message:
+        path = shelf.find(model)
+        return job_of(task, path=str(path), stamp=stamp_of(path), **what)
 
-    @app.post("/api/weights")
-    def weights(body: WeightsBody) -> Response:
-        from vitrail.trace import layer_weights
+    @router.get("/api/models")
+    async def models() -> Response:
+        return json_answer({"models": await asyncio.to_thread(shelf.entries)})
 
-        with shelf.using(body.model) as translator:
-            found = layer_weights(translator.model, body.layer)
-        return _json({"weights": {name: encode_array(array) for name, array in found.items()}})
+    @router.post("/api/trace")
+    async def trace(body: TraceBody) -> Response:
+        job = job_for(body.model, "trace", **body.model_dump(exclude={"model"}), keeps=True)
+        _, found = await pool.run(job, is_long=is_long(body.text, body.decode))
+        return Response(found, media_type="application/json")
 
-    @app.get("/api/run")
-    def run(model: Annotated[str, Query(max_length=255)], since: Annotated[str, Query(max_length=99)] = "") -> Response:
-        return _json(_run(shelf.find(model), since))
+    @router.post("/api/inside")
+    async def inside(body: InsideBody) -> Response:
+        keeper = body.trace.partition("-")[0]
+        if not (keeper.isascii() and keeper.isdigit() and len(keeper) < 12):
+            raise _gone()
+        try:
+            found, _ = await pool.run(job_of("inside", trace=body.trace, layer=body.layer), number=int(keeper))
+        except LookupError:
+            raise _gone() from None
+        return json_answer({"arrays": found["found"]})
 
-    @app.get("/{path:path}")
-    def file(path: str) -> Response:
+    @router.post("/api/weights")
+    async def weights(body: WeightsBody) -> Response:
+        found, _ = await pool.run(job_for(body.model, "weights", layer=body.layer))
+        return json_answer({"weights": found["found"]})
+
+    @router.get("/api/run")
+    async def run(
+        model: Annotated[str, Query(max_length=255)], since: Annotated[str, Query(max_length=99)] = ""
+    ) -> Response:
+        found, _ = await pool.run(job_of("run", path=str(shelf.find(model)), since=since))
+        return json_answer(found["found"])
+
+    @router.get("/{path:path}")
+    async def file(path: str) -> Response:
         found = viewer.get(path or INDEX) if path != INDEX else None  # by its address alone, which asks for the token
         if found is None:
-            return problem(404, "there is no such page", where=f"/{path}")
+            raise Problem(404, "there is no such page", where=f"/{path}")
         kind = KINDS[Path(path or INDEX).suffix]
         return Response(found.read_bytes(), media_type=f"{kind}; charset=utf-8")
 
-    _explain_errors(app)
-    return Guard(app, port=port, token=token)
+    return router
 
 
-def _trace(translator: Translator, body: TraceBody) -> Trace:
-    row = translator.tokenizers.encode_source(body.text, body.to if translator.languages else None)
-    limit = min(MAX_TOKENS, translator.model.max_positions or MAX_TOKENS)
-    if len(row) > limit:
-        raise TextError(
-            f"the sentence has {len(row):,} tokens; the studio can show at most {limit:,}",
-            where="the sentence",
-            fix="shorten it",
-        )
-    return translator.trace(
-        body.text,
-        to=body.to if translator.languages else None,
-        decode=_settings(translator, body.decode),
-        prefix=body.prefix,
-        heads_off=body.heads_off,
-        reference=body.reference or None,
-    )
+def is_long(text: str, decode: Mapping[str, Any]) -> bool:
+    """Whether a search may take so long that others should not have to wait for it."""
+    beams = decode.get("beam_size", 4)
+    return len(text) * (beams if isinstance(beams, int | float) else 4) > LONG
 
 
-def _settings(translator: Translator, changes: dict[str, Any]) -> DecodeConfig:
-    from vitrail.translator import change_settings
-
-    for name, most in MOST.items():
-        if isinstance(changes.get(name), int | float) and changes[name] > most:
-            raise DecodeError(
-                f"{name} = {changes[name]}: the studio can show at most {most}",
-                where="the search settings",
-                fix=f"choose {most} or less",
-            )
-    return change_settings(translator.config, changes)
-
-
-def _run(folder: Path, since: str) -> dict[str, Any]:
-    """The state of a run: in full if it has changed since the client's stamp, else just that it has not."""
-    stamps = []
-    newest = None
-    for name in (LOG, PROBES):
-        try:
-            status = (folder / name).stat()
-        except OSError:
-            stamps.append("-")
-            continue
-        stamps.append(f"{status.st_size:x}.{status.st_mtime_ns:x}")
-        newest = max(newest or 0.0, status.st_mtime)
-    stamp = "-".join(stamps)
-    quiet = None if newest is None else round(max(0.0, time.time() - newest), 1)
-    answer: dict[str, Any] = {"stamp": stamp, "seconds_quiet": quiet, "changed": stamp != since}
-    if stamp != since:
-        answer |= {"run": read_run(folder), "probes": read_probes(folder), "max_steps": _max_steps(folder)}
-    return answer
-
-
-def _max_steps(folder: Path) -> int | None:
-    from vitrail.config import parse_config, read_toml
-    from vitrail.folder import CONFIG
-
-    try:
-        return parse_config(read_toml(folder / CONFIG), where=CONFIG).train.max_steps
-    except VitrailError:
-        return None
+def _gone() -> Problem:
+    return Problem(404, "the server no longer keeps this trace", where="trace", fix="translate the sentence again")
 
 
 def _viewer_files() -> dict[str, Traversable]:
@@ -192,29 +152,11 @@ def _viewer_files() -> dict[str, Traversable]:
     return found
 
 
-def _json(content: Any) -> Response:
-    return Response(json.dumps(content), media_type="application/json")
-
-
-def _explain_errors(app: FastAPI) -> None:
+def explain_errors(app: FastAPI) -> None:
     """Answer every error in the same form: what, where, fix."""
 
-    @app.exception_handler(VitrailError)
-    async def _ours(request: Request, error: VitrailError) -> Response:
-        status = 404 if isinstance(error, UnknownModelError | UnknownTraceError) else 400
-        return problem(status, error.what, where=error.where, fix=error.fix)
+    async def explain(request: Request, error: Exception) -> Response:
+        return problem_of(error, request.url.path).answer(request.url.path)
 
-    @app.exception_handler(RequestValidationError)
-    async def _malformed(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
-        message = str(first["msg"])
-        return problem(422, message[:1].lower() + message[1:], where=place or "the request")
-
-    @app.exception_handler(HTTPException)
-    async def _http(request: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, str(error.detail).lower(), where=request.url.path)
-
-    @app.exception_handler(Exception)
-    async def _fault(request: Request, error: Exception) -> Response:
-        return problem(500, "this is a bug in vitrail, not an error on your side", where=request.url.path)
+    for kind in (VitrailError, Problem, WorkerDied, WorkerFailed, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, explain)

@@ -2,6 +2,7 @@
 
 from vitrail.text.kinds import TOKENIZER_KINDS, TokenizerKind
 from vitrail.text.lines import holds_several_sentences, is_translatable
+from vitrail.text.marian import ListedPieces
 from vitrail.text.pair import Tokenizers
 from vitrail.text.spaces import tidy
 from vitrail.text.special import BOS, EOS, FIRST_LANGUAGE, PAD, SPECIAL_TOKENS, UNK, language_token
@@ -17,6 +18,7 @@ __all__ = [
     "SPECIAL_TOKENS",
     "TOKENIZER_KINDS",
     "UNK",
+    "ListedPieces",
     "Subwords",
     "Tokenizer",
     "TokenizerKind",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vitrail.text.marian import ListedPieces
 from vitrail.text.subwords import Subwords
 from vitrail.text.tokenizer import Tokenizer
 from vitrail.text.words import WordVocabulary
@@ -18,9 +19,10 @@ from vitrail.text.words import WordVocabulary
 class TokenizerKind:
     """One kind of vocabulary: the name of its file, and two ways to get one."""
 
-    file_name: str
+    file_name: str  # a file of another kind may be beside it
     learn: Callable[[Iterable[str], int, Sequence[str]], Tokenizer]  # texts, size, languages
     load: Callable[[Path], Tokenizer]
+    per_side: bool = False  # each side splits text in its own way, even if both have the same ids
 
 
 def _subwords(kind: str) -> TokenizerKind:
@@ -34,5 +36,6 @@ def _subwords(kind: str) -> TokenizerKind:
 TOKENIZER_KINDS: dict[str, TokenizerKind] = {
     "bpe": _subwords("bpe"),
     "unigram": _subwords("unigram"),
+    "marian": TokenizerKind("marian.json", learn=ListedPieces.learn, load=ListedPieces.load, per_side=True),
     "word": TokenizerKind("words.json", learn=WordVocabulary.build, load=WordVocabulary.load),
 }

@@ -32,6 +32,7 @@ class Tokenizers:
     source: Tokenizer
     target: Tokenizer  # the same object as `source` when joint
     languages: tuple[str, ...] = ()
+    same_ids: bool = False  # two objects that split text differently, but give a token the same id
 
     @classmethod
     def train(
@@ -51,10 +52,20 @@ class Tokenizers:
             return cls(both, both, tuple(languages))
         return cls(learn(sources, size, languages), learn(targets, size, languages), tuple(languages))
 
+    def with_languages(self, languages: Sequence[str]) -> Self:
+        """The same vocabularies with symbols for these languages as well; every other id may move."""
+        new = [language for language in languages if language not in self.languages]
+        if not new:
+            return self
+        source = self.source.with_languages(self.languages, new)
+        is_one = self.source is self.target
+        target = source if is_one else self.target.with_languages(self.languages, new)
+        return type(self)(source, target, (*self.languages, *new), self.same_ids)
+
     @property
     def joint(self) -> bool:
-        """Whether both sides share one vocabulary."""
-        return self.source is self.target
+        """Whether both sides share one vocabulary: a token has the same id on both."""
+        return self.same_ids or self.source is self.target
 
     @property
     def forbidden(self) -> tuple[int, ...]:
@@ -87,6 +98,10 @@ class Tokenizers:
         """The text of target ids."""
         return self.target.decode(ids)
 
+    def decode_all(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """The texts of many rows of target ids; faster than one by one."""
+        return self.target.decode_all(rows)
+
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """How to display target ids."""
         return [self.target.token(token_id) for token_id in ids]
@@ -95,9 +110,27 @@ class Tokenizers:
         """How to display source ids."""
         return [self.source.token(token_id) for token_id in ids]
 
+    def refuse_others(self, other: Tokenizers, *, where: str) -> None:
+        """Raise an error if the same ids do not mean the same to both."""
+        for side, mine, others in (("source", self.source, other.source), ("target", self.target, other.target)):
+            if mine.size != others.size:
+                what = f"the {side} vocabularies differ: one has {mine.size:,} tokens, the other {others.size:,}"
+            elif (odd := next((n for n in range(mine.size) if mine.token(n) != others.token(n)), None)) is not None:
+                what = (
+                    f"the {side} vocabularies differ: token {odd:,} is '{mine.token(odd)}' in one "
+                    f"and '{others.token(odd)}' in the other"
+                )
+            else:
+                continue
+            fix = (
+                "an ensemble needs models that were trained on the same prepared data, or at least with its vocabulary"
+            )
+            raise TextError(what, where=where, fix=fix)
+
     def save(self, folder: Path) -> None:
         """Write a file for each vocabulary, and one that describes them."""
-        sides = {"": self.source} if self.joint else {"source.": self.source, "target.": self.target}
+        one = self.source is self.target
+        sides = {"": self.source} if one else {"source.": self.source, "target.": self.target}
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
             for side, tokenizer in sides.items():
@@ -109,12 +142,18 @@ class Tokenizers:
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
         known = _read_description(folder / DESCRIPTION)
-        file = TOKENIZER_KINDS[known.kind].file_name
-        if known.joint:
-            both = _load(folder / file, known)
+        kind = TOKENIZER_KINDS[known.kind]
+        if known.joint and not kind.per_side:
+            both = _load(folder / kind.file_name, known)
             return cls(both, both, tuple(known.languages))
-        source, target = (_load(folder / f"{side}.{file}", known) for side in ("source", "target"))
-        return cls(source, target, tuple(known.languages))
+        source, target = (_load(folder / f"{side}.{kind.file_name}", known) for side in ("source", "target"))
+        if known.joint and _tokens(source) != _tokens(target):
+            raise TextError(
+                "the two sides should have the same tokens, but have different ones",
+                where=str(folder),
+                fix="copy the whole folder: files of different vocabularies cannot be mixed",
+            )
+        return cls(source, target, tuple(known.languages), same_ids=known.joint)
 
     def _asks_for(self, to: str | None) -> list[int]:
         """What precedes a source row: one symbol if there are languages to choose from, otherwise nothing."""
@@ -149,6 +188,10 @@ def _load(path: Path, known: _Description) -> Tokenizer:
             fix="copy the whole folder: files of different vocabularies cannot be mixed",
         )
     return loaded
+
+
+def _tokens(tokenizer: Tokenizer) -> list[str]:
+    return [tokenizer.token(number) for number in range(tokenizer.size)]
 
 
 class _Description(Document):

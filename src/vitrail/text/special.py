@@ -15,3 +15,7 @@ FIRST_LANGUAGE: Final = len(SPECIAL_TOKENS)  # language symbols follow: <2en>, <
 def language_token(language: str) -> str:
     """The symbol that asks for a translation into `language`: "fr" becomes "<2fr>"."""
     return f"<2{language}>"
+
+
+# The largest file of a vocabulary, in bytes. The settings allow 1,000,000 entries.
+LARGEST: Final = 1 << 25

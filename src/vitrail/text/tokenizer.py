@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 
 class Tokenizer(Protocol):
@@ -25,6 +25,9 @@ class Tokenizer(Protocol):
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; special symbols other than `<unk>` are dropped."""
 
+    def decode_all(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """The texts of many rows of ids."""
+
     def token(self, token_id: int) -> str:
         """How to display one id."""
 
@@ -34,5 +37,11 @@ class Tokenizer(Protocol):
     def unknown(self, text: str) -> list[str]:
         """The words of a text that have no id, in order and without duplicates; always empty for subwords."""
 
+    def table(self) -> dict[str, Any]:
+        """All of it as plain values, for a page that encodes and decodes as this one does. A kind may refuse."""
+
+    def with_languages(self, known: Sequence[str], new: Sequence[str]) -> Self:
+        """The same vocabulary, and a symbol for each new language behind those of the known ones."""
+
     def save(self, path: Path) -> None:
-        """Write one file that the same class's `load` reads."""
+        """Write the file that the same class's `load` reads, and what belongs beside it."""

@@ -14,12 +14,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from vitrail.documents import parse_json
 from vitrail.errors import TextError
 from vitrail.storage import read_text
-from vitrail.text.special import FIRST_LANGUAGE, SPECIAL_TOKENS, UNK, language_token
+from vitrail.text.special import FIRST_LANGUAGE, LARGEST, SPECIAL_TOKENS, UNK, language_token
 
 FORMAT: Final = 1
 
@@ -100,6 +100,10 @@ class WordVocabulary:
         """The text of ids; special symbols other than `<unk>` are dropped."""
         return join_words(self._tokens[i] for i in ids if i >= self._first_word or i == UNK)
 
+    def decode_all(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """The texts of many rows of ids."""
+        return [self.decode(ids) for ids in rows]
+
     def token(self, token_id: int) -> str:
         """How to display one id."""
         return self._tokens[token_id]
@@ -113,6 +117,14 @@ class WordVocabulary:
         """The words of a text that have no id, in order and without duplicates."""
         return list(dict.fromkeys(word for word in self._known_form(text) if word not in self._id_of))
 
+    def table(self) -> dict[str, Any]:
+        """The tokens of all ids, and the first that is a word."""
+        return {"kind": self.kind, "tokens": self._tokens, "first_word": self._first_word}
+
+    def with_languages(self, known: Sequence[str], new: Sequence[str]) -> WordVocabulary:
+        """The same words, and a symbol for each new language behind those of the known ones."""
+        return WordVocabulary(self.words, (*known, *new))
+
     def save(self, path: Path) -> None:
         """Write the vocabulary as a JSON file."""
         table = {"format": FORMAT, "kind": self.kind, "languages": self.languages, "words": self.words}
@@ -122,7 +134,7 @@ class WordVocabulary:
     def load(cls, path: Path) -> WordVocabulary:
         """Read a vocabulary that `save` wrote."""
         try:
-            table = parse_json(read_text(path))
+            table = parse_json(read_text(path, most=LARGEST))
         except OSError as error:
             raise TextError(
                 f"cannot read the vocabulary: {error.strerror}",

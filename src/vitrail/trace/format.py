@@ -28,6 +28,7 @@ from vitrail.storage import read_text, write_text
 FORMAT = "vitrail-trace"
 VERSION = 1
 MOST_COPIED = 1 << 26  # bytes of arrays that repeat another one; on top, four times those with data of their own
+LARGEST = 1 << 29  # bytes of a file; a trace of 256 tokens and a `base` model has some 200 MB
 MOST_AXES = 8  # no array of a model has more than four
 LONGEST_EMPTY = 1 << 20  # the longest axis of an array without numbers, whose shape its data cannot contradict
 
@@ -133,7 +134,7 @@ class Trace:
         """Read a JSON file that `save` wrote."""
         where = str(path)
         try:
-            document = parse_json(read_text(Path(path)))
+            document = parse_json(read_text(Path(path), most=LARGEST))
         except FileNotFoundError:
             raise TraceError("there is no such file", where=where, fix="check the path") from None
         except OSError as error:

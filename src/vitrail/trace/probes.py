@@ -21,14 +21,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vitrail.errors import TraceError
 from vitrail.trace.format import Array, Document, decode_array, encode_array
-from vitrail.trace.lines import read_lines
+from vitrail.trace.lines import read_spread
 
 PROBES = "probes.jsonl"
 FORMAT = 1
@@ -50,10 +49,9 @@ def read_probes(folder: Path) -> Document | None:
 def _read(path: Path, _size: int, _time: int) -> Document | None:
     """Read the file; size and time key the cache, so that an unchanged file is read once."""
     try:
-        lines = read_lines(path)
-        if not lines or lines[0].get("probes") != FORMAT:
+        header, *records = read_spread(path, MOST_RECORDS)
+        if header.get("probes") != FORMAT:
             return None
-        header, records = lines[0], spread(lines[1:], MOST_RECORDS)
         count = len(header["sentences"])
         fewer = [
             _fewer_columns(header["sentences"][n], [each["sentences"][n] for each in records]) for n in range(count)
@@ -68,13 +66,6 @@ def _read(path: Path, _size: int, _time: int) -> Document | None:
         }
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, TraceError):
         return None  # the page can do without them
-
-
-def spread(items: Sequence[Any], count: int) -> list[Any]:
-    """At most `count` of the items, evenly spaced, including the first and the last."""
-    if len(items) <= count:
-        return list(items)
-    return [items[round(number * (len(items) - 1) / (count - 1))] for number in range(count)]
 
 
 def _fewer_columns(asked: Document, said: Sequence[Document]) -> list[Document]:

@@ -12,6 +12,9 @@ from vitrail.config import DecodeConfig
 from vitrail.model import Tap, Transformer
 from vitrail.text import BOS, Tokenizers
 from vitrail.trace.format import Array, Document, Trace, same_numbers
+from vitrail.trace.habits import read_habits
+from vitrail.trace.left_out import left_out
+from vitrail.trace.lens import lens
 from vitrail.trace.probes import read_probes
 from vitrail.trace.run import read_run
 from vitrail.trace.search import SearchRecord
@@ -71,20 +74,23 @@ def record(
     chosen = check_parts(translator.model, layers) if layers is not None else None
     off = {name: sorted(set(heads)) for name, heads in (heads_off or {}).items()}
     changed = translator.without_heads(off) if off else translator
-    config = (decode or translator.config).model_copy(update={"shortlist": False})  # a trace has the whole vocabulary
+    config = (decode or translator.config).model_copy(
+        update={"shortlist": False, "coverage": 0.0}  # a trace has the whole vocabulary, and the search alone
+    )
     searched = SearchRecord(config)
     source, found = changed.search(text, to=to, decode=config, prefix=prefix, listener=searched)
     target = list(found[0].row)
     arrays = listen(changed.model, source, target)
     tokenizers, folder = translator.tokenizers, translator.folder
+    words = word_numbers(tokenizers.source, source, len(tokenizers.languages))
     compared = _compare(changed, source, reference) if reference is not None else None
     document: Document = {
-        "model": _describe(translator),
+        "model": describe(translator),
         "source": {
             "text": text,
             "ids": source,
             "tokens": tokenizers.source_tokens(source),
-            "words": word_numbers(tokenizers.source, source, len(tokenizers.languages)),
+            "words": words,
         },
         "target": {"text": tokenizers.decode(found[0].ids), **_target(tokenizers, target)},
         "to": to if to is not None else translator.target_language,
@@ -99,6 +105,9 @@ def record(
         "reference": compared,
         "probes": read_probes(folder.path) if folder is not None else None,
         "run": read_run(folder.path) if folder is not None else None,
+        "habits": _habits(translator, to),
+        "lens": lens(changed.model, arrays, target),
+        "left_out": left_out(changed.model, source, words, target),
         "seen": seen_in_training(translator, source),
     }
     _add_weights(document, translator.model, chosen, max_mb * 1e6)
@@ -149,7 +158,8 @@ def _compare(translator: Translator, source: Sequence[int], reference: str) -> d
     }
 
 
-def _describe(translator: Translator) -> dict[str, Any]:
+def describe(translator: Translator) -> dict[str, Any]:
+    """The model of a trace: its settings, its size and its languages."""
     return {
         "name": translator.name,
         "config": translator.model.config.model_dump(mode="json"),
@@ -158,6 +168,14 @@ def _describe(translator: Translator) -> dict[str, Any]:
         "source_vocabulary": translator.tokenizers.source.size,
         "target_vocabulary": translator.tokenizers.target.size,
     }
+
+
+def _habits(translator: Translator, to: str | None) -> dict[str, Any] | None:
+    """What the heads and hidden units usually do when the model translates into this language."""
+    if translator.folder is None:
+        return None
+    found = read_habits(translator.folder).get(translator.asked_language(to) or "")
+    return found.model_dump() if found is not None else None
 
 
 def _add_weights(document: Document, model: Transformer, chosen: Sequence[str] | None, max_bytes: float) -> None:

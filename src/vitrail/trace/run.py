@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from vitrail.trace.lines import read_lines
-from vitrail.trace.probes import spread
+from vitrail.trace.lines import read_lines, spread
 
 LOG = "log.jsonl"
 POINTS = 300  # of a curve

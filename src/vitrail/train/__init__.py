@@ -9,6 +9,7 @@ from vitrail.train.loss import smoothed_loss, smoothed_target
 from vitrail.train.memory import keep_memory
 from vitrail.train.peers import HeardError
 from vitrail.train.run import train
+from vitrail.train.start import read_origin
 
 __all__ = [
     "LOG",
@@ -23,6 +24,7 @@ __all__ = [
     "keep_memory",
     "list_steps",
     "read_log",
+    "read_origin",
     "smoothed_loss",
     "smoothed_target",
     "train",

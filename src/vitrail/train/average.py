@@ -9,6 +9,7 @@ from vitrail.folder import WEIGHTS, ModelFolder
 from vitrail.storage import new_folder
 from vitrail.train.checkpoint import EMA, average_weights, in_a_row, list_steps
 from vitrail.train.lock import sole_writer
+from vitrail.train.start import read_origin, write_origin
 
 
 def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path, list[int]]:
@@ -31,6 +32,8 @@ def average_checkpoints(run: Path, *, last: int, out: Path | None) -> tuple[Path
             folder.write_weights(average_weights(run, steps, file=file))
         return run, steps
     weights = average_weights(run, steps, file=file)
+    origin = read_origin(run)
     with new_folder(out) as partial:
         ModelFolder.create(partial, folder.config, folder.tokenizers).write_weights(weights)
+        write_origin(partial, origin)
     return out, steps

@@ -24,7 +24,7 @@ from torch import Tensor
 from vitrail.data import Position
 from vitrail.documents import Count, Document, parse_json
 from vitrail.errors import FolderError
-from vitrail.folder import WEIGHTS, load_weights, refuse_other_shapes
+from vitrail.folder import WEIGHTS, load_weights, readable, refuse_other_shapes
 from vitrail.storage import PARTIAL, checksum, explained, new_folder, read_text, remove_folder, save_tensors
 from vitrail.train.learner import Learner
 from vitrail.train.optimizer import optimizer_tensors, restore_optimizer
@@ -92,7 +92,8 @@ def checkpoint_path(run: Path, step: int) -> Path:
 def list_steps(run: Path) -> list[int]:
     """The steps that have a complete checkpoint, oldest first."""
     folder = run / CHECKPOINTS
-    names = [_NAME.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    with readable(folder):
+        names = [_NAME.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else []
     return sorted(int(name[1]) for name in names if name)
 
 

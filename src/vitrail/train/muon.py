@@ -29,7 +29,9 @@ class Muon(torch.optim.AdamW):
         matrices = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
         known = {id(matrix) for matrix in matrices}
         others = [parameter for parameter in model.parameters() if id(parameter) not in known]
-        groups: list[dict[str, Any]] = [{"params": matrices}, {"params": others}]
+        groups: list[dict[str, Any]] = [
+            {"params": [parameter for parameter in group if parameter.requires_grad]} for group in (matrices, others)
+        ]
         super().__init__(groups, lr=0.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=weight_decay, fused=True)
 
     @torch.no_grad()

@@ -75,7 +75,10 @@ class _LossOfRows(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         hidden, table, bias = ctx.saved_tensors
-        return hidden * grad, table * grad, None if bias is None else bias * grad, None, None
+        for gradient in ctx.saved_tensors:  # nobody else has them, and a copy of the table's is large
+            if gradient is not None:
+                gradient.mul_(grad)
+        return hidden, table, bias, None, None
 
 
 @dataclass(frozen=True)

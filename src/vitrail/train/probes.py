@@ -14,13 +14,15 @@ from vitrail.config import DecodeConfig, TrainConfig
 from vitrail.data import ValidationSet
 from vitrail.documents import Document
 from vitrail.errors import TextError, TrainingError
-from vitrail.storage import cut_back, explained, flush, read_text
+from vitrail.sentences import cut_row
+from vitrail.storage import cut_back, explained, flush
 from vitrail.text import Tokenizers
 from vitrail.trace.format import Array, encode_array
+from vitrail.trace.lines import read_spread
 from vitrail.trace.probes import FORMAT, PROBES, log_sum
 from vitrail.trace.record import listen
 from vitrail.train.validation import in_turn
-from vitrail.translator import Translator, cut_row
+from vitrail.translator import Translator
 
 GREEDY = DecodeConfig(beam_size=1, max_extra=10)  # an untrained model may never produce EOS
 WHOLE_VOCABULARY = 2000  # up to this many entries, all of them are recorded
@@ -71,11 +73,12 @@ class ProbeLog:
     def _newest_after(self, header: str) -> int | None:
         """The step recorded last, or -1 if there is none; None if the file does not begin with this header."""
         try:
-            kept = read_text(self.path) if self.path.exists() else ""
-            if not kept.startswith(header):
+            if not self.path.exists():
                 return None
-            last = kept.rstrip("\n").rsplit("\n", 1)[-1]
-            return _Looked.parse(last).step if kept != header else -1
+            first, *last = read_spread(self.path, 1)
+            if first != json.loads(header):
+                return None
+            return _Looked.of(last[0]).step if last else -1
         except ValueError:
             return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +18,14 @@ from vitrail.folder import (
     DATA,
     DISTILLED,
     MANIFEST,
+    ORIGIN,
     TOKENIZER,
     WEIGHTS,
     ModelFolder,
     drop_damaged_weights,
     read_manifest,
 )
+from vitrail.model import Transformer
 from vitrail.storage import remove_folder
 from vitrail.trace.probes import PROBES
 from vitrail.train.budget import batch_tokens_for, free_memory
@@ -30,15 +33,18 @@ from vitrail.train.checkpoint import CHECKPOINTS, RunState, list_steps, restore_
 from vitrail.train.device import choose_device, is_slow, make_scaler
 from vitrail.train.ema import MovingAverage
 from vitrail.train.events import Listener, Silence
+from vitrail.train.freeze import freeze
 from vitrail.train.learner import Learner
 from vitrail.train.lock import sole_writer
 from vitrail.train.log import LOG, Log
 from vitrail.train.loop import Outcome, Trainer
+from vitrail.train.minutes import Budget, as_chosen
 from vitrail.train.optimizer import make_optimizer
 from vitrail.train.peers import Peers, joined
 from vitrail.train.probes import ProbeLog
 from vitrail.train.records import Records, what_is_judged
 from vitrail.train.resume import check_same_run
+from vitrail.train.start import Start, inherit, refuse_another_start, write_origin
 from vitrail.train.stop import stop_on_signals
 from vitrail.train.tensorboard import FOLDER as TENSORBOARD
 
@@ -48,6 +54,7 @@ def train(config: Config, out: Path, listener: Listener | None = None) -> Outcom
 
     Under torchrun every process calls this. They train one model together; only the first one writes and reports.
     """
+    began = time.monotonic()
     with ExitStack() as held:
         peers = held.enter_context(joined(out))
         with peers.leader_first():
@@ -56,7 +63,7 @@ def train(config: Config, out: Path, listener: Listener | None = None) -> Outcom
                 if not _holds_a_run(out):
                     _refuse_other_folders(out)
                 held.enter_context(sole_writer(out))
-                folder, prepared = _open(config, out, listener or Silence(), device, peers)
+                folder, prepared = _open(config, out, listener or Silence(), device, peers, began=began)
             else:
                 folder = ModelFolder.open(out)
                 prepared = Prepared.open(folder.data)
@@ -70,13 +77,28 @@ def train(config: Config, out: Path, listener: Listener | None = None) -> Outcom
 
 
 def _open(
-    config: Config, out: Path, listener: Listener, device: torch.device, peers: Peers
+    config: Config, out: Path, listener: Listener, device: torch.device, peers: Peers, *, began: float
 ) -> tuple[ModelFolder, Prepared]:
     """The run's folder and data, newly created or reopened."""
     if _holds_a_run(out):
         return _reopen(config, out, listener)
-    prepared = _prepare(config, out, listener)
+    budget = Budget.of(config, began=began, processes=peers.count)
+    start = Start.of(config)
+    if start is not None:
+        config = inherit(config, start.folder.config)
+    if budget is not None:
+        config = budget.with_data(config)
+    prepared = _prepare(config, out, listener, start)
+    if start is not None:
+        new = start.refuse_other_vocabulary(prepared, config)
+        symbols = f", with new symbols for {', '.join(new)}" if new else ""
+        listener.note(f"starting from {start.origin.model} (weights {start.origin.weights[:12]}){symbols}")
     _refuse_missing_validation(config, prepared)
+    if budget is not None:
+        if config.train.threads is not None:
+            torch.set_num_threads(config.train.threads)
+        config, choice = budget.with_rest(config, prepared, device)
+        listener.note(choice)
     rise, fall, end = config.train.warmup_steps, config.train.fall_steps, config.train.max_steps
     if rise >= end:
         listener.note(
@@ -88,6 +110,7 @@ def _open(
         )
     remove_folder(out / TOKENIZER)
     folder = ModelFolder.create(out, config, prepared.tokenizers)
+    write_origin(out, start.origin if start is not None else None)
     if config.train.batch_tokens == "auto":
         folder = _with_budget(folder, device, peers)
         listener.note(f"batches of {folder.config.train.batch_tokens:,} tokens, chosen to fit in memory")
@@ -122,8 +145,13 @@ def _trainer(
 ) -> Trainer:
     """A trainer at the newest checkpoint, or at the beginning."""
     config = folder.config.train
+    newest = peers.lead(lambda: max(list_steps(folder.path), default=None))
     torch.manual_seed(config.seed)
-    model = folder.new_model().to(device)
+    model = folder.new_model()
+    if newest is None:
+        _start_from(folder, model, peers)
+    model = model.to(device)
+    frozen = freeze(model, config.freeze)
     learner = Learner(
         model=model,
         optimizer=make_optimizer(model, config),
@@ -138,7 +166,6 @@ def _trainer(
         data=prepared.contents(),
         judged=what_is_judged(config, prepared),
     )
-    newest = peers.lead(lambda: max(list_steps(folder.path), default=None))
     if newest is not None:
         began, state = state, restore_checkpoint(folder.path, newest, learner)
         _refuse_other_data(state, prepared)
@@ -151,10 +178,19 @@ def _trainer(
         log = Log(folder.path / LOG, keep_bytes=state.log_bytes, after_step=state.step)
         if newest is None:
             count = sum(parameter.numel() for parameter in model.parameters())
-            log.write("start", {"parameters": count, "pairs": sum(len(shard) for shard in prepared.train)})
+            pairs = sum(len(shard) for shard in prepared.train)
+            log.write("start", {"parameters": count, "frozen": frozen, "pairs": pairs})
         probes = ProbeLog(folder.path, config, keep_bytes=state.probe_bytes)
         records = Records(folder, prepared, learner, log=log, probes=probes, listener=listener)
     return Trainer(folder, prepared, learner=learner, state=state, records=records, peers=peers)
+
+
+def _start_from(folder: ModelFolder, model: Transformer, peers: Peers) -> None:
+    """Give a new model the weights it starts from, if the settings name any."""
+    start = Start.of(folder.config)
+    if start is not None:
+        refuse_another_start(start, folder.path)
+        start.load_into(model, folder.tokenizers)
 
 
 def _note_changes(before: RunState, now: RunState, listener: Listener) -> None:
@@ -190,6 +226,10 @@ def _reopen(config: Config, out: Path, listener: Listener) -> tuple[ModelFolder,
     if list_steps(out) and drop_damaged_weights(out):
         listener.note(f"{WEIGHTS} was missing or damaged: the next checkpoint writes it again")
     folder = ModelFolder.open(out)
+    if config.train.minutes is not None:
+        config = as_chosen(config, folder.config)
+    if config.train.start_from is not None:
+        config = inherit(config, folder.config)  # the run has them from there, and no longer needs that model
     if not list_steps(out):
         raise TrainingError(
             "this folder holds a model, but no checkpoint to resume from",
@@ -210,7 +250,7 @@ def _reopen(config: Config, out: Path, listener: Listener) -> tuple[ModelFolder,
     return replace(folder, config=config), prepared
 
 
-def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
+def _prepare(config: Config, out: Path, listener: Listener, start: Start | None) -> Prepared:
     if not config.data.training_corpora() and config.data.prepared is None:
         raise DataError(
             "there is nothing to train on",
@@ -233,7 +273,8 @@ def _prepare(config: Config, out: Path, listener: Listener) -> Prepared:
                 "the prepared data has no validation data: prepare it again with validation files or data.hold_out"
             )
         return prepared
-    prepared = prepare(config.data, out / DATA, seed=config.train.seed, report=listener.working)
+    vocabulary = start.vocabulary if start is not None else None
+    prepared = prepare(config.data, out / DATA, seed=config.train.seed, report=listener.working, vocabulary=vocabulary)
     for line in prepared.report.lines():
         listener.note(line)
     return prepared
@@ -294,7 +335,7 @@ def _refuse_other_folders(out: Path) -> None:
     if (out / MANIFEST).exists():
         read_manifest(out)
     # What a run that was stopped early, or a teacher, may have left behind.
-    ours = (DATA, DISTILLED, CONFIG, MANIFEST, TOKENIZER, LOG, PROBES, CHECKPOINTS, TENSORBOARD)
+    ours = (DATA, DISTILLED, CONFIG, MANIFEST, ORIGIN, TOKENIZER, LOG, PROBES, CHECKPOINTS, TENSORBOARD)
     names = [path.name for path in out.iterdir()] if out.is_dir() else []
     strange = [name for name in names if name not in ours and not name.startswith(".")]
     if strange:

@@ -12,9 +12,10 @@ from vitrail.data import Prepared, ValidationSet
 from vitrail.decode import score_all
 from vitrail.evaluate import bleu
 from vitrail.model import Transformer
+from vitrail.sentences import cut_row
 from vitrail.text import Tokenizers
 from vitrail.train.events import Sample
-from vitrail.translator import Translator, cut_row
+from vitrail.translator import Translator
 
 GREEDY = DecodeConfig(beam_size=1)
 

@@ -1,29 +1,30 @@
 // The page: everything around a view, and what happens when something changes.
 
 import {asProblem, Problem} from "./problem.js";
-import {clampState, openAddress, StateKeeper} from "./state.js";
+import {clampState, openAddress, StateKeeper, stateShown} from "./state.js";
 import {element} from "./dom.js";
 import {LayerFetcher} from "./fetching.js";
 import {MissingNumbers} from "./trace.js";
 import {openSource} from "./source.js";
-import {pictureBox} from "./draw/picture.js";
 import {Player} from "./views/live.js";
 import {readRequest, writeRequest} from "./request.js";
 import {Ruler} from "./draw/ruler.js";
-import {runIdle} from "./idle.js";
-import {savePng, saveSvg} from "./save.js";
 import {ThemeKeeper} from "./theme.js";
-import {verification} from "./verify.js";
 import {ViewContext} from "./context.js";
 import {viewOf, VIEWS} from "./views.js";
-import {changesOfKey, KEYS} from "./shell/keyboard.js";
-import {guideList, guideSteps} from "./shell/guide.js";
+import {changesOfKey, viewOfKey} from "./shell/keyboard.js";
+import {focusAgain, focusedKey} from "./shell/focus.js";
+import {guideList} from "./shell/guide.js";
 import {layOutPage} from "./shell/layout.js";
 import {missingCard} from "./shell/missing.js";
 import {sentenceLine} from "./shell/header.js";
-import {modelMap} from "./shell/map.js";
-import {pickerRow} from "./shell/pickers.js";
+import {modelMap, placeOf} from "./shell/map.js";
+import {problemBox} from "./shell/problem_box.js";
+import {startChecking} from "./checking.js";
 import {startPage} from "./shell/start.js";
+import {ViewFrame} from "./shell/frame.js";
+import {halfOf, twoLine} from "./shell/two.js";
+import {secondOptions, secondRequest} from "./compare.js";
 import {whatIfLine} from "./shell/what_if.js";
 
 /**
@@ -52,19 +53,24 @@ class App {
     this.trace = null;
     /** @type {Trace | null} */
     this.before = null;
+    /** @type {Trace | null} the second of two translations shown at once */
+    this.second = null;
+    this.askedSecond = ""; // likewise its request
     /** @type {ModelEntry[]} */
     this.models = [];
     this.asked = ""; // the request whose answer is shown or awaited
     /** @type {ViewContext | null} */
     this.context = null;
     this.stopChecking = () => {};
-    this.drawnRoom = 0;
+    this.lastView = "";
+    this.drawnIn = ""; // the space that the picture was drawn for
     this.ruler = new Ruler();
     this.player = new Player();
     this.fetcher = this.source.canTranslate
       ? new LayerFetcher(this.source, {arrived: () => this.arrived(), failed: (thrown) => this.failed(thrown)})
       : null;
-    this.page = layOutPage(window, this.themes);
+    this.page = layOutPage(window, this.themes, () => this.project());
+    this.frame = new ViewFrame(window, this.page.narrow, (thrown) => this.complain(thrown));
   }
 
   begin() {
@@ -72,10 +78,12 @@ class App {
     this.keeper.subscribe(() => this.changed());
     this.themes.subscribe(() => this.draw());
     this.window.document.addEventListener("keydown", (event) => this.pressed(event));
-    // Draw again when the room changes: a rotated phone, or a style sheet that loads late.
-    new ResizeObserver(() => {
-      if (this.trace && this.room() !== this.drawnRoom) this.draw();
-    }).observe(this.page.main);
+    // Draw again when the space changes: a rotated phone, or a style sheet that loads late.
+    const resized = () => {
+      if (this.trace && JSON.stringify(this.frame.space()) !== this.drawnIn) this.redraw();
+    };
+    new ResizeObserver(resized).observe(this.page.main);
+    this.window.addEventListener("resize", resized);
     if (this.source.canTranslate) {
       this.open(this.source);
       return;
@@ -87,16 +95,15 @@ class App {
     }
   }
 
-  /** @param {import("./source.js").StudioSource} studio */
-  async open(studio) {
+  /** @param {Exclude<import("./source.js").Source, import("./source.js").FileSource>} source */
+  async open(source) {
     try {
-      this.models = await studio.models();
+      this.models = await source.models();
       const {options} = this.keeper.state;
       const model = this.models.find((entry) => entry.name === options.model) ?? this.models[0];
-      if (!model) throw new Problem("the studio has no model to show");
+      if (!model) throw new Problem("there is no model to show");
       if (!options.text && model.example) {
-        const {text, to} = model.example;
-        const request = {...readRequest(options), model: model.name, text, to};
+        const request = {...readRequest(options), model: model.name, ...model.example};
         // A run that has not saved a model yet has its curves to show.
         const view = model.trained === false ? {view: "training"} : {};
         this.keeper.update({options: writeRequest(request), ...view}, {replace: true});
@@ -117,6 +124,31 @@ class App {
     if (!request.text) this.draw();
     else if (key === this.asked) this.draw();
     else this.ask(request).catch((thrown) => this.complain(thrown));
+    this.askSecond(request).catch((thrown) => this.complain(thrown));
+  }
+
+  /**
+   * Ask for the second of two translations, if the address describes one.
+   * @param {TraceRequest} first
+   */
+  async askSecond(first) {
+    if (!this.source.canTranslate) return;
+    const request = first.text ? secondRequest(this.keeper.state.options, first) : null;
+    const key = request ? JSON.stringify(request) : "";
+    if (key === this.askedSecond) return;
+    this.askedSecond = key;
+    this.second = null;
+    if (request) {
+      const trace = await this.source.trace(request);
+      if (this.askedSecond !== key) return; // there is a newer request
+      this.second = trace;
+    }
+    if (this.trace) this.draw();
+  }
+
+  /** @param {Record<string, string> | null} changes of the second request; null: only one translation */
+  compare(changes) {
+    this.keeper.update({options: secondOptions(this.keeper.state.options, changes)});
   }
 
   request() {
@@ -163,9 +195,8 @@ class App {
       if (report.failures.length) this.root.dataset.verified = "failed";
       else if (report.finished) this.root.dataset.verified = "ok";
     };
-    this.stopChecking = runIdle(verification(trace), {
+    this.stopChecking = startChecking(this.source, trace, this.request().model, {
       progress,
-      done: progress,
       fail: (thrown) => {
         this.root.dataset.verified = "failed";
         this.complain(thrown);
@@ -174,17 +205,25 @@ class App {
   }
 
   draw() {
+    for (const old of this.page.main.querySelectorAll(":scope > .problem")) old.remove();
+    this.redraw();
+  }
+
+  /** Draw everything again; a complaint stays. */
+  redraw() {
     const {trace} = this;
     this.page.tooltip.hide();
-    const focused = this.focusedKey();
-    const state = this.keeper.state;
-    const view = viewOf(state.view);
+    const focused = focusedKey(this.window.document);
+    const view = viewOf(this.keeper.state.view);
+    const state = trace ? stateShown(this.keeper.state, trace, view) : this.keeper.state;
     this.context?.leave();
     this.context = null;
     if (!trace) {
       if (this.source.canTranslate && this.models.length) this.page.main.replaceChildren(this.start());
       return;
     }
+    if (isProjected(state)) this.root.dataset.projector = "on";
+    else delete this.root.dataset.projector;
     const go = (/** @type {import("./views.js").View} */ to) => this.turnTo(to.id);
     this.page.model.replaceChildren(trace.model.name);
     this.page.untrained.hidden = !this.isUntrained();
@@ -193,75 +232,91 @@ class App {
     this.page.map.replaceChildren(
       modelMap({
         trace,
-        state,
+        place: placeOf(view, state, trace),
         theme: this.themes.theme,
         tooltip: this.page.tooltip,
         ruler: this.ruler,
         go: (stack, layer, sublayer) => this.jump(stack, layer, sublayer),
       }),
     );
-    this.page.main.replaceChildren(...this.drawView(view, trace), guideSteps(VIEWS, view, go), keyHelp());
-    for (const row of this.page.main.querySelectorAll(".picker")) showCurrent(row);
-    this.focusAgain(focused);
+    if (!this.frame.node.isConnected) this.page.main.replaceChildren(this.frame.node);
+    this.drawView(view, trace, go);
+    focusAgain(this.window.document, focused);
   }
 
   /**
    * @param {import("./views.js").View} view
    * @param {Trace} trace
-   * @returns {Node[]}
+   * @param {(view: import("./views.js").View) => void} go
    */
-  drawView(view, trace) {
-    const state = this.keeper.state;
-    const update = this.keeper.update.bind(this.keeper);
-    const theme = this.themes.theme;
-    this.drawnRoom = this.room();
-    const context = new ViewContext(
-      {
-        trace,
-        before: this.before,
-        state,
-        theme,
-        room: this.drawnRoom,
-        tooltip: this.page.tooltip,
-        ruler: this.ruler,
-        player: this.player,
-        update,
-        models: this.models,
-        studio: this.source.canTranslate ? this.source : null,
-        request: this.source.canTranslate ? this.request() : null,
-        translate: this.source.canTranslate ? (changes) => this.translate(changes) : null,
-        fetcher: this.fetcher,
-      },
-      view.id,
-    );
+  drawView(view, trace, go) {
+    const state = stateShown(this.keeper.state, trace, view);
+    const translate = this.source.canTranslate
+      ? (/** @type {Partial<TraceRequest>} */ changes) => this.translate(changes)
+      : null;
+    const request = this.source.canTranslate ? this.request() : null;
+    const asked = request ? secondRequest(state.options, request) : null;
+    const notices = [
+      whatIfLine(trace, request, translate),
+      request && asked
+        ? twoLine(request, asked, {stop: () => this.compare(null), where: () => this.turnTo("two")})
+        : null,
+    ].filter((line) => line !== null);
+    this.frame.begin(VIEWS, view, go, notices.length ? element("div", {}, ...notices) : null);
+    const whole = this.frame.space();
+    this.drawnIn = JSON.stringify(whole);
+    const second = view.id === "two" ? null : this.second; // which compares them itself
+    const parts = {
+      trace,
+      before: this.before,
+      second: this.second,
+      isComparing: asked !== null,
+      state,
+      theme: this.themes.theme,
+      space: second ? halfOf(whole) : whole,
+      cameFrom: this.lastView === view.id ? null : this.lastView,
+      tooltip: this.page.tooltip,
+      ruler: this.ruler,
+      player: this.player,
+      update: this.keeper.update.bind(this.keeper),
+      models: this.models,
+      studio: "run" in this.source ? this.source : null,
+      request,
+      translate,
+      compare: this.source.canTranslate
+        ? (/** @type {Record<string, string> | null} */ changes) => this.compare(changes)
+        : null,
+      fetcher: this.fetcher,
+    };
+    const context = new ViewContext(parts, view.id);
     this.context = context;
-    /** @type {HTMLElement | null} */
-    let missing = null;
+    this.lastView = view.id;
+    const missing = this.render(view, context);
+    if (!second) {
+      this.frame.fill(view, context, missing);
+      return;
+    }
+    const other = {...parts, trace: second, before: null, state: clampState(state, second), fetcher: null};
+    const beside = new ViewContext({...other, translate: null}, `${view.id}-second`);
+    context.onLeave(() => beside.leave());
+    this.frame.fill(view, context, missing, {context: beside, missing: this.render(view, beside)});
+  }
+
+  /**
+   * Draw a view. Returns what stands in for its picture if that cannot be drawn.
+   * @param {import("./views.js").View} view
+   * @param {ViewContext} context
+   * @returns {HTMLElement | null}
+   */
+  render(view, context) {
     try {
       view.render(context);
     } catch (thrown) {
-      if (thrown instanceof MissingNumbers) missing = this.missing(thrown.part, view, trace);
-      else {
-        context.note(problemBox(asProblem(thrown)));
-        console.error(thrown);
-      }
+      if (thrown instanceof MissingNumbers) return this.missing(thrown.part, view, context.trace);
+      console.error(thrown);
+      return problemBox(asProblem(thrown));
     }
-    const pickers = view.pickers.map((picker) => pickerRow(picker, {trace, state, theme, update}));
-    const picked = pickers.length ? element("div", {class: "pickers"}, ...pickers) : "";
-    return [
-      whatIfLine(trace, context.request, context.translate),
-      element("p", {class: "view-number"}, String(view.row)),
-      element("h1", {class: "view-title"}, view.title),
-      ...(missing
-        ? [picked, missing]
-        : [
-            context.prose,
-            picked,
-            context.controlBar.childNodes.length ? context.controlBar : "",
-            context.drawn ? this.figure(context.drawn) : "",
-            context.notes,
-          ]),
-    ].filter((part) => part instanceof Node);
+    return null;
   }
 
   /**
@@ -284,27 +339,6 @@ class App {
         this.draw();
       },
     });
-  }
-
-  /** @param {import("./draw/picture.js").Picture} picture */
-  figure(picture) {
-    const {node, name} = picture;
-    return element(
-      "figure",
-      {class: "figure", tabindex: -1},
-      pictureBox(picture),
-      element(
-        "figcaption",
-        {class: "save-bar"},
-        "Save this picture",
-        element("button", {type: "button", class: "small", onclick: () => saveSvg(node, name)}, "SVG"),
-        element(
-          "button",
-          {type: "button", class: "small", onclick: () => savePng(node, name).catch((thrown) => this.complain(thrown))},
-          "PNG",
-        ),
-      ),
-    );
   }
 
   start() {
@@ -341,12 +375,19 @@ class App {
   }
 
   /**
-   * Go to the top of another view.
+   * Go to another view. The reader stays at the picture: not below it, and not above it either on a phone.
    * @param {string} id
    */
   turnTo(id) {
-    this.keeper.update({view: id});
     if (this.page.narrow.matches) this.page.side.open = false;
+    this.keeper.update({view: id});
+    const top = this.frame.node.getBoundingClientRect().top + this.window.scrollY - this.page.covered();
+    if (this.window.scrollY > top) this.window.scrollTo({top});
+  }
+
+  /** Projector mode on or off. */
+  project() {
+    this.keeper.update({options: {projector: isProjected(this.keeper.state) ? null : "on"}});
     this.window.scrollTo({top: 0});
   }
 
@@ -362,7 +403,9 @@ class App {
       pickers.includes("sublayer") ||
       (pickers.includes("attention") && sublayer !== "feed_forward") ||
       (pickers.includes("stack") && pickers.includes("layer"));
-    this.keeper.update({stack, layer, sublayer, view: shows ? id : "layer"});
+    const within = shows ? id : "layer";
+    const to = sublayer === "feed_forward" && id !== "residuals" ? "feed-forward" : within;
+    this.keeper.update({stack, layer, sublayer, view: to});
   }
 
   /** @param {KeyboardEvent} event */
@@ -370,46 +413,17 @@ class App {
     const target = /** @type {Element | null} */ (event.target);
     if (!this.trace || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (target?.closest("input, textarea, select, [contenteditable]")) return;
-    const {state} = this.keeper;
-    const view = viewOf(state.view);
-    const place = VIEWS.indexOf(view);
-    if (event.key === "n" && VIEWS[place + 1]) this.turnTo(VIEWS[place + 1].id);
-    else if (event.key === "p" && VIEWS[place - 1]) this.turnTo(VIEWS[place - 1].id);
+    const view = viewOf(this.keeper.state.view);
+    const state = stateShown(this.keeper.state, this.trace, view);
+    const next = viewOfKey(event.key, VIEWS, view, isProjected(state));
+    if (next) this.turnTo(next.id);
+    else if (event.key === "f" || (event.key === "Escape" && isProjected(state))) this.project();
     else {
-      const inPicture = Boolean(target?.closest(".figure"));
-      const changes = changesOfKey(event.key, inPicture, view.pickers, state, this.trace);
+      const changes = changesOfKey(event.key, view.pickers, state, this.trace);
       if (!changes) return;
-      event.preventDefault();
       this.keeper.update(changes, {replace: event.repeat});
     }
-  }
-
-  /** How many picture units fit: one is a sixteenth of a rem. */
-  room() {
-    const rem = parseFloat(getComputedStyle(this.root).fontSize) || 16;
-    const width = this.page.main.clientWidth;
-    const style = getComputedStyle(this.page.main);
-    const inner = width - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    const room = ((inner - 2) / rem) * 16 - 2 * 20 - 12; // less the figure's own padding, and a little air
-    return Math.max(240, Math.floor(room));
-  }
-
-  focusedKey() {
-    const {activeElement} = this.window.document;
-    const key = activeElement?.getAttribute("data-key");
-    return key ?? (activeElement?.closest(".figure") ? "figure" : null);
-  }
-
-  /** @param {string | null} key */
-  focusAgain(key) {
-    if (!key) return;
-    const found =
-      key === "figure"
-        ? this.page.main.querySelector(".figure")
-        : [...this.window.document.querySelectorAll("[data-key]")].find(
-            (node) => node.getAttribute("data-key") === key,
-          );
-    if (found instanceof HTMLElement || found instanceof SVGElement) found.focus({preventScroll: true});
+    event.preventDefault();
   }
 
   /** @param {unknown} thrown */
@@ -430,36 +444,7 @@ class App {
   }
 }
 
-/**
- * Scroll a picker with many choices to the pressed one, without scrolling anything else.
- * @param {Element} row
- */
-function showCurrent(row) {
-  const current = row.querySelector('[aria-checked="true"]');
-  if (!(current instanceof HTMLElement)) return;
-  row.scrollTop = current.offsetTop - (row.clientHeight - current.offsetHeight) / 2;
-}
-
-/** @param {Problem} problem */
-function problemBox(problem) {
-  return element(
-    "div",
-    {class: "problem", role: "alert", tabindex: -1},
-    element("p", {class: "problem-what"}, problem.what),
-    problem.where && element("p", {}, `at ${problem.where}`),
-    problem.fix && element("p", {}, `fix: ${problem.fix}`),
-  );
-}
-
-function keyHelp() {
-  return element(
-    "details",
-    {class: "key-help"},
-    element("summary", {}, "Keys"),
-    element(
-      "dl",
-      {},
-      ...KEYS.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)]),
-    ),
-  );
+/** @param {import("./state.js").State} state */
+function isProjected(state) {
+  return state.options.projector === "on";
 }

@@ -143,6 +143,33 @@ export function angle(position, index, steps) {
 }
 
 /**
+ * A query or key rotated for its position: number i is rotated together with number i + width/2.
+ * @param {Numbers} vector
+ * @param {number} position
+ */
+export function rotate(vector, position) {
+  const half = vector.length / 2;
+  const turned = new Float64Array(vector.length);
+  for (let i = 0; i < half; i++) {
+    const turn = angle(position, i, half);
+    turned[i] = vector[i] * Math.cos(turn) - vector[i + half] * Math.sin(turn);
+    turned[i + half] = vector[i + half] * Math.cos(turn) + vector[i] * Math.sin(turn);
+  }
+  return turned;
+}
+
+/**
+ * How fast the scores of a head fall. If the number of heads is a power of two, the slopes are a geometric sequence
+ * that ends at 2^-8. Any other number has those of the next smaller power, then every other one of twice that power.
+ * @param {number} head
+ * @param {number} heads
+ */
+export function slopeOf(head, heads) {
+  const power = 2 ** Math.floor(Math.log2(heads));
+  return head < power ? 2 ** ((-8 * (head + 1)) / power) : 2 ** ((-8 * (head - power + 0.5)) / power);
+}
+
+/**
  * What a sum of log-probabilities is divided by, so that long translations are not at a disadvantage.
  * @param {number} length every generated token, <eos> included
  * @param {"length" | "gnmt"} penalty

@@ -11,11 +11,15 @@ import {Picture} from "./draw/picture.js";
  * @typedef {import("./request.js").TraceRequest} TraceRequest
  * @typedef {import("./dom.js").Child} Child
  * @typedef {{
- *   trace: Trace, before: Trace | null, state: State, theme: import("./colour.js").Theme, room: number,
+ *   trace: Trace, before: Trace | null, second: Trace | null, isComparing: boolean, state: State,
+ *   theme: import("./colour.js").Theme,
+ *   space: import("./shell/frame.js").Space,
  *   tooltip: import("./draw/tooltip.js").Tooltip, ruler: import("./draw/ruler.js").Ruler,
  *   player: import("./views/live.js").Player, request: TraceRequest | null,
+ *   cameFrom: string | null,
  *   update: (changes: Changes, how?: {replace?: boolean}) => void,
  *   translate: ((changes: Partial<TraceRequest>) => Promise<void>) | null,
+ *   compare: ((changes: Record<string, string> | null) => void) | null,
  *   models: import("./source.js").ModelEntry[], studio: import("./source.js").StudioSource | null,
  *   fetcher: import("./fetching.js").LayerFetcher | null}} ContextParts
  */
@@ -31,29 +35,42 @@ export class ViewContext {
     this.trace = parts.trace;
     /** The trace before the last what-if, of the same sentence and model, to show what changed. */
     this.before = parts.before;
+    /** The view that was shown before this one; null if this one is only drawn again. */
+    this.cameFrom = parts.cameFrom;
+    /** The second of two translations that are shown at once (compare.js); null if there is one. */
+    this.second = parts.second;
+    /** Whether a second translation was asked for; it may still be on its way. */
+    this.isComparing = parts.isComparing;
     this.state = parts.state;
     this.theme = parts.theme;
-    /** Units of a picture that fit on the page without scrolling. */
-    this.room = parts.room;
+    this.space = parts.space;
+    /** Units of a picture that fit side by side. */
+    this.room = parts.space.room;
+    /** Units that fit above each other on the first screen; infinite where the page scrolls anyway (on a phone). */
+    this.tall = parts.space.tall;
     this.tooltip = parts.tooltip;
     this.ruler = parts.ruler;
     /** Steps through the frames of a view; it goes on playing while the view is drawn again. */
     this.player = parts.player;
-    /** The request sent to the studio; null in a file. */
+    /** The request for this trace; null in a file without the model. */
     this.request = parts.request;
     this.update = parts.update;
-    /** Send the request again with some changes; null in a file. */
+    /** Send the request again with some changes; null in a file without the model. */
     this.translate = parts.translate;
+    /** Show a second translation: the request with some options of the address changed. Null in a file. */
+    this.compare = parts.compare;
     this.fetcher = parts.fetcher;
-    /** The studio, for more than translations (source.js); null in a file. */
+    /** The studio, for more than translations (source.js); else null. */
     this.studio = parts.studio;
-    /** The models that the studio has; none in a file. */
+    /** The models to choose from; none in a file without the model. */
     this.models = parts.models;
     const {stack, layer} = parts.state;
     /** The attention that the state names, by its path in the trace: "encoder.0.self_attention". */
     this.attention = `${stack}.${layer}.${attentionOf(parts.state)}`;
+    this.leading = element("p", {class: "lead"});
     this.prose = element("div", {class: "prose"});
     this.controlBar = element("div", {class: "controls"});
+    this.folded = element("div", {class: "folded"});
     this.notes = element("div", {class: "notes"});
     /** @type {Picture | null} */
     this.drawn = null;
@@ -62,18 +79,24 @@ export class ViewContext {
   }
 
   /**
-   * Write a paragraph. Values are text, never markup; numbers and strings are set in bold.
+   * Write the line above the picture: one sentence, of at most 110 letters or so. The rest is for `say`.
+   * @param {TemplateStringsArray} strings
+   * @param {...(string | number | Node)} values
+   */
+  lead(strings, ...values) {
+    this.leading.replaceChildren();
+    write(this.leading, strings, values);
+    this.leading.title = this.leading.textContent ?? ""; // in case it is cut off
+  }
+
+  /**
+   * Write a paragraph of the explanation. Values are text, never markup; numbers and strings are set in bold.
    * @param {TemplateStringsArray} strings
    * @param {...(string | number | Node)} values
    */
   say(strings, ...values) {
     const paragraph = element("p");
-    strings.forEach((text, index) => {
-      paragraph.append(text.replace(/\s+/g, " "));
-      if (index >= values.length) return;
-      const value = values[index];
-      paragraph.append(value instanceof Node ? value : element("b", {class: "value"}, String(value)));
-    });
+    write(paragraph, strings, values);
     this.prose.append(paragraph);
     return paragraph;
   }
@@ -90,26 +113,34 @@ export class ViewContext {
         theme: this.theme,
         tooltip: this.tooltip,
         ruler: this.ruler,
-        room: this.room,
+        ...this.space,
       });
     }
     return this.drawn;
   }
 
   /**
-   * Buttons, sliders and the like, above the picture.
+   * Buttons, sliders and the like, in the one row above the picture.
    * @param {...Child} children
    */
   controls(...children) {
-    for (const child of children) if (child) this.controlBar.append(child instanceof Node ? child : String(child));
+    append(this.controlBar, children);
   }
 
   /**
-   * HTML below the picture.
+   * Controls that are needed less often: the button "More" at the end of the row opens them.
+   * @param {...Child} children
+   */
+  more(...children) {
+    append(this.folded, children);
+  }
+
+  /**
+   * HTML that belongs to the explanation: tables, remarks.
    * @param {...Child} children
    */
   note(...children) {
-    for (const child of children) if (child) this.notes.append(child instanceof Node ? child : String(child));
+    append(this.notes, children);
   }
 
   /**
@@ -160,6 +191,11 @@ export class ViewContext {
     return false;
   }
 
+  /** Whether it is being computed what happens without each word; the view is drawn again when it is there. */
+  leftOut() {
+    return this.trace.facts.left_out === undefined && this.fetcher !== null && this.fetcher.leftOut();
+  }
+
   /**
    * What to show instead of a control that needs a model, in a file that has none.
    * @param {string} what "switch heads off"
@@ -186,6 +222,28 @@ export class ViewContext {
     for (const tidy of this.leaving) tidy();
     this.leaving = [];
   }
+}
+
+/**
+ * @param {HTMLElement} parent
+ * @param {TemplateStringsArray} strings
+ * @param {(string | number | Node)[]} values
+ */
+function write(parent, strings, values) {
+  strings.forEach((text, index) => {
+    parent.append(text.replace(/\s+/g, " "));
+    if (index >= values.length) return;
+    const value = values[index];
+    parent.append(value instanceof Node ? value : element("b", {class: "value"}, String(value)));
+  });
+}
+
+/**
+ * @param {HTMLElement} parent
+ * @param {Child[]} children
+ */
+function append(parent, children) {
+  for (const child of children) if (child) parent.append(child instanceof Node ? child : String(child));
 }
 
 /**

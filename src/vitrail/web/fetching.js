@@ -1,14 +1,15 @@
 // Fetches the matrices of a layer and the numbers inside it from the studio, each once.
 
 /**
- * @typedef {import("./source.js").StudioSource} StudioSource
+ * @typedef {Exclude<import("./source.js").Source, import("./source.js").FileSource>} Asked
+ *   the studio, or the page's model
  * @typedef {import("./trace.js").Trace} Trace
  */
 
 /** Fetches what a view lacks, and says when the view can be drawn again. */
 export class LayerFetcher {
   /**
-   * @param {StudioSource} studio
+   * @param {Asked} studio
    * @param {{arrived: () => void, failed: (thrown: unknown) => void}} tell
    */
   constructor(studio, tell) {
@@ -46,6 +47,19 @@ export class LayerFetcher {
       const arrays = await this.studio.inside(trace.id ?? "", layer);
       return () => trace.addInside(layer, arrays);
     });
+  }
+
+  /** Ask the page's model what happens without each word. Gives whether it is computing that now. */
+  leftOut() {
+    const {studio} = this;
+    if (!("leftOut" in studio)) return false;
+    this.once("left out", async (trace) => {
+      const found = await studio.leftOut(this.model, trace);
+      return () => {
+        trace.facts.left_out = found;
+      };
+    });
+    return this.asked.get("left out") === "on the way";
   }
 
   /**

@@ -37,6 +37,14 @@ export function significant(value, digits = 3) {
 }
 
 /**
+ * A score or a log-probability: −1.234, and −0.000235 rather than −0.000.
+ * @param {number} value
+ */
+export function scoreText(value) {
+  return Math.abs(value) < 0.1 ? significant(value) : decimal(value, 3);
+}
+
+/**
  * A small number: "4e-7".
  * @param {number} value
  */
@@ -45,13 +53,27 @@ export function scientific(value) {
 }
 
 /**
- * A probability in per cent.
+ * A probability in per cent, with as many digits as it takes to tell it from 0 and from 100: "0.0065%", "99.976%".
  * @param {number} value
  */
 export function percent(value) {
-  if (value > 0 && value < 0.001) return "< 0.1%";
-  if (value > 0.999 && value < 1) return "> 99.9%";
+  if (value > 0 && value < 0.001) return `${precise(Number((100 * value).toPrecision(2)))}%`;
+  if (value > 0.999 && value < 1) {
+    const digits = Math.min(6, 1 + Math.ceil(-Math.log10(100 * (1 - value))));
+    const text = (100 * value).toFixed(Math.max(1, digits));
+    return Number(text) < 100 ? `${text}%` : "> 99.9999%";
+  }
   return `${(100 * value).toFixed(value < 0.0995 || (value > 0.9905 && value < 1) ? 1 : 0)}%`;
+}
+
+/**
+ * A number with a fixed number of digits; one that is small but not zero as "6.5e-5", never as "0.000".
+ * @param {number} value
+ * @param {number} digits
+ */
+export function notZero(value, digits) {
+  const isLost = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
+  return isLost ? `${value < 0 ? MINUS : ""}${Math.abs(value).toExponential(1)}` : decimal(value, digits);
 }
 
 /**

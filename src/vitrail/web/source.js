@@ -1,4 +1,4 @@
-// Where traces come from: the page itself, or the studio that serves it.
+// Where traces come from: the page itself, the model in it, or the studio that serves it.
 //
 // The studio's API, JSON in and out; requests carry the token of the page's address as X-Vitrail-Token:
 //   GET  api/models   -> {models: [{name, languages: [...], trained?, example?: {text, to}}]}; trained is false for a
@@ -10,14 +10,22 @@
 //                     the first three if nothing changed since that stamp
 //   an error          {error: {what, where, fix}}
 
+import {EngineSource} from "./engine/engine_source.js";
+import {decompressed, fromBase64} from "./engine/unpack.js";
+import {LoadingBar} from "./shell/loading.js";
 import {Problem} from "./problem.js";
+import {SiteFiles} from "./site_files.js";
 import {readTrace} from "./trace.js";
 
 /**
  * @typedef {import("./request.js").TraceRequest} TraceRequest
  * @typedef {import("./trace.js").Trace} Trace
  * @typedef {{
- *   name: string, languages: string[], trained?: boolean, example?: {text: string, to: string | null}}} ModelEntry
+ *   name: string, languages: string[], trained?: boolean,
+ *   example?: Partial<TraceRequest> & {text: string, to: string | null},
+ *   examples?: {text: string, to: string | null}[]}} ModelEntry
+ *   example: opened at once; examples: to choose from on the start page
+ * @typedef {FileSource | EngineSource | StudioSource} Source
  */
 
 /** A page that contains its trace: there is nobody to ask. */
@@ -128,10 +136,21 @@ export class StudioSource {
 /**
  * The source that this page has.
  * @param {Document} page
- * @returns {FileSource | StudioSource}
+ * @returns {Source}
  */
 export function openSource(page) {
-  const embedded = page.getElementById("vitrail-trace");
-  if (embedded) return new FileSource(embedded.textContent ?? "");
+  const held = (/** @type {string} */ id) => page.getElementById(id)?.textContent ?? null;
+  const [recorded, code, model, site] = ["trace", "engine", "model", "site"].map((name) => held(`vitrail-${name}`));
+  if (site !== null && code !== null) {
+    const {models} = JSON.parse(site);
+    const files = new SiteFiles(models, (address) => fetch(address), new LoadingBar(page));
+    return new EngineSource({code, entries: models, file: (name) => files.file(name), recorded: null});
+  }
+  if (recorded !== null && code !== null && model !== null) {
+    const {name, languages} = readTrace(recorded).model;
+    const file = () => decompressed(fromBase64(model));
+    return new EngineSource({code, entries: [{name, languages}], file, recorded});
+  }
+  if (recorded !== null) return new FileSource(recorded);
   return new StudioSource(new URLSearchParams(page.location.search).get("token") ?? "");
 }

@@ -23,7 +23,7 @@ export const BEGINNING = {
   sublayer: "self_attention",
   head: 0,
   token: -1, // not chosen yet: the trace says which one to show first
-  step: 0,
+  step: -1, // likewise
   options: {},
 };
 
@@ -78,8 +78,20 @@ export function clampState(state, trace) {
     layer: within(state.layer, trace.layers(state.stack)),
     head: within(state.head, trace.config.heads),
     token: within(state.token < 0 ? trace.firstToken(state.stack) : state.token, trace.tokens(state.stack).length),
-    step: within(state.step, trace.target.ids.length),
+    step: state.step < 0 ? -1 : within(state.step, trace.target.ids.length),
   };
+}
+
+/**
+ * The state as a view shows it. A reader who has not chosen a step sees the first; in a view about how sure the model
+ * is, the step at which it was least sure.
+ * @param {State} state
+ * @param {Trace} trace
+ * @param {{opensUnsure?: boolean}} view
+ * @returns {State}
+ */
+export function stateShown(state, trace, {opensUnsure = false}) {
+  return state.step < 0 ? {...state, step: opensUnsure ? trace.leastSureStep() : 0} : state;
 }
 
 /**
@@ -120,7 +132,9 @@ export class StateKeeper {
       if (value === null) delete merged[key];
       else merged[key] = value;
     }
-    const next = this.clamp({...this.state, ...rest, options: merged});
+    // The other stack has other words: its own first token, unless one was chosen too.
+    const isOther = rest.stack !== undefined && rest.stack !== this.state.stack && rest.token === undefined;
+    const next = this.clamp({...this.state, ...rest, ...(isOther && {token: -1}), options: merged});
     const hash = formatHash(next);
     const isNew = hash !== formatHash(this.state);
     this.state = next;

@@ -2,7 +2,10 @@
 
 import {Problem} from "./problem.js";
 
-/** @typedef {{shape: number[], data: string, same?: string}} EncodedArray */
+/**
+ * @typedef {{shape: readonly number[], data?: string, values?: Float32Array, same?: string}} EncodedArray
+ *   data: as a file stores the numbers; values: as the page's own model computed them
+ */
 
 /** What to do about a damaged file. */
 export const COPY_AGAIN = "copy the file again, or record the sentence again";
@@ -56,7 +59,8 @@ export class Tensor {
  */
 export function decodeArray(encoded, where) {
   const size = encoded.shape.reduce((product, length) => product * length, 1);
-  const binary = atob(encoded.data);
+  if (encoded.values) return new Tensor(encoded.shape, encoded.values);
+  const binary = atob(encoded.data ?? "");
   if (binary.length !== 4 * size) {
     throw new Problem(`there are ${binary.length} bytes for ${encoded.shape.join(" × ")} numbers`, {
       where,

@@ -44,7 +44,12 @@ const PRONOUNS = ["it", "il", "elle"]; // their meaning depends on another word 
  *   id?: string, arrays: Record<string, EncodedArray>, inside_of?: string[],
  *   weights: Record<string, EncodedArray>, weights_of?: string[],
  *   embeddings?: Record<"source" | "target", {ids: number[], rows: EncodedArray}>,
- *   search: Search, reference: Reference | null, probes: any, seen: "training" | "held out" | null}} TraceDocument
+ *   search: Search, reference: Reference | null, probes: any, run?: any,
+ *   seen: "training" | "held out" | null,
+ *   habits?: import("./habits.js").Habits | null, lens?: Record<string, EncodedLens>, left_out?: EncodedLeftOut | null,
+ *   }} TraceDocument
+ * @typedef {{ids: number[][], log_probs: EncodedArray, chosen: EncodedArray, rank: number[]}} EncodedLens
+ * @typedef {{places: number[][], log_probs: EncodedArray, best: number[][]}} EncodedLeftOut
  */
 
 /** Numbers that were left out of this trace to keep it small. */
@@ -73,6 +78,7 @@ export class Trace {
     this.reference = facts.reference;
     this.probes = facts.probes;
     this.seen = facts.seen;
+    this.habits = facts.habits ?? null;
     /** The studio's id of this trace, to ask for more of it. */
     this.id = facts.id ?? null;
     /** The layers with all their arrays; null: every layer. */
@@ -235,6 +241,13 @@ export class Trace {
     const pronoun = tokens.findIndex((token) => PRONOUNS.includes(token.replace("▁", "").toLowerCase()));
     const isWord = stack === "encoder" ? this.source.words : [-1, ...this.target.words];
     return Math.max(0, pronoun >= 0 ? pronoun : isWord.findIndex((word) => word >= 0));
+  }
+
+  /** The decoding step at which the word that was chosen had the lowest probability. */
+  leastSureStep() {
+    const logProbs = this.array("log_probs");
+    const chosen = this.target.ids.map((id, step) => logProbs.at(step, id));
+    return Math.max(0, chosen.indexOf(Math.min(...chosen)));
   }
 
   /**

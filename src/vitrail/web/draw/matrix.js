@@ -57,6 +57,7 @@ export function matrix(picture, given) {
     box,
   );
   if (given.current) picture.add(currentMark(given, cellWidth, cellHeight));
+  picture.grids.push({...given, cellWidth, cellHeight, largest});
   const describe = given.describe ?? ((row, column) => plainWords(given, row, column));
   readable(picture, {...given, cellWidth, cellHeight, label: spoken(given), describe});
   return box;

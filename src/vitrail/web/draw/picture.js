@@ -7,26 +7,37 @@ import {element, shape} from "../dom.js";
  * @typedef {import("./tooltip.js").Tooltip} Tooltip
  * @typedef {import("./ruler.js").Ruler} Ruler
  * @typedef {{x: number, y: number, width: number, height: number}} Box
+ * @typedef {{
+ *   x: number, y: number, rows: number, columns: number, cellWidth: number, cellHeight: number, largest: number,
+ *   value: (row: number, column: number) => number, name: string, key?: string}} Grid a heat map in the picture
  */
+
+const SMALLEST = 0.55; // on a phone; below that a picture scrolls sideways
 
 /** Drawing functions add their shapes and say how far they reach. One unit is a sixteenth of a rem. */
 export class Picture {
   /**
-   * @param {{name: string, label: string, theme: Theme, tooltip: Tooltip, ruler: Ruler, room: number}} given
-   *   name: of the file it is saved as, unique on the page; label: what it shows, in a few words; room: units that fit
-   *   without scrolling
+   * @param {{
+   *   name: string, label: string, theme: Theme, tooltip: Tooltip, ruler: Ruler, room: number, tall?: number,
+   *   most?: number}} given
+   *   name: of the file it is saved as, unique on the page; label: what it shows, in a few words; room, tall: units
+   *   that fit without scrolling, to which a larger picture is scaled down; most: how far a smaller one is enlarged
    */
-  constructor({name, label, theme, tooltip, ruler, room}) {
+  constructor({name, label, theme, tooltip, ruler, room, tall = Infinity, most = 1}) {
     this.name = name;
     this.label = label;
     this.theme = theme;
     this.tooltip = tooltip;
     this.ruler = ruler;
     this.room = room;
+    this.tall = tall;
+    this.most = most;
     this.right = 0;
     this.bottom = 0;
     /** Cells drawn as shapes so far: a browser can handle a few thousand. */
     this.cells = 0;
+    /** @type {Grid[]} the heat maps drawn so far, to compare them with those of another picture */
+    this.grids = [];
     /** @type {CanvasRenderingContext2D | null} where small images are painted, once there is one */
     this.easel = null;
     const id = `${name}-description`;
@@ -98,17 +109,29 @@ export class Picture {
     this.node.setAttribute("role", "group");
   }
 
-  /** Set the picture's size. */
+  /** Set the picture's size: its own, or the size at which it fits. */
   finish() {
     const width = Math.ceil(this.right + 4);
     const height = Math.ceil(this.bottom + 4);
+    const scale = fittingScale({width, height}, this);
     this.node.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.node.setAttribute("data-width", String(width));
     this.node.setAttribute("data-height", String(height));
-    this.node.style.width = `${width / 16}rem`;
-    this.node.style.height = `${height / 16}rem`;
+    this.node.setAttribute("data-scale", scale.toFixed(3));
+    this.node.style.width = `${(width * scale) / 16}rem`;
+    this.node.style.height = `${(height * scale) / 16}rem`;
     return this.node;
   }
+}
+
+/**
+ * The scale at which a picture fits: in height always, in width unless its words would become too small to read.
+ * @param {{width: number, height: number}} size
+ * @param {{room: number, tall: number, most: number}} space
+ */
+export function fittingScale({width, height}, {room, tall, most}) {
+  const across = room / width >= SMALLEST ? room / width : 1;
+  return Math.min(most, across, tall / height);
 }
 
 /**

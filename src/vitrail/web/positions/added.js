@@ -2,6 +2,8 @@
 
 import {shape} from "../dom.js";
 import {extent} from "../numbers.js";
+import {label} from "../draw/label.js";
+import {letterSize, rowsThatFit} from "../draw/fit.js";
 import {matrix, rowLabels} from "../draw/matrix.js";
 import {valueLegend} from "../draw/legend.js";
 import {equation} from "../views/equation.js";
@@ -37,8 +39,10 @@ export function drawAdded(context, layout, y) {
   const isNarrow = room < 600;
   const nameWidth = Math.min(isNarrow ? 76 : 110, picture.ruler.widest(tokens, 14, true)) + 10;
   const width = isNarrow ? room - nameWidth : (room - nameWidth - 2 * 34) / 3;
-  const row = tokens.length > 40 ? 12 : 24;
-  const largest = Math.max(extent(embedding.data).size, extent(recorded.data).size, extent(sum.data).size);
+  const {height: row} = rowsThatFit(tokens.length, context.tall - 96, {high: 24, low: 9});
+  // Positions have a scale of their own: their numbers are smaller, and their pattern would be washed out.
+  const largest = Math.max(extent(embedding.data).size, extent(sum.data).size);
+  const ofPosition = other ? 1 : extent(recorded.data).size;
   /** @type {(name: string, meaning: Meaning, value: (token: number, i: number) => number, sign?: string) => Piece} */
   const strips = (name, meaning, value, sign) => {
     const hasNames = isNarrow || !sign;
@@ -56,7 +60,7 @@ export function drawAdded(context, layout, y) {
           rowLabels(picture, {
             box,
             names: tokens,
-            size: Math.min(14, row),
+            size: letterSize(row, 14),
             width: nameWidth - 10,
             current: state.token,
           });
@@ -71,7 +75,7 @@ export function drawAdded(context, layout, y) {
           name,
           meaning,
           rowNames: tokens,
-          largest,
+          largest: meaning === "neutral" ? ofPosition : largest,
           key: `sum-${name}`,
           current: {row: state.token},
           onpick: (token) => context.update({token}),
@@ -87,8 +91,12 @@ export function drawAdded(context, layout, y) {
     strips(other ? "input, in this layout" : "input", "x", input, "="),
   ];
   const box = equation(picture, {x: 0, y, pieces, room});
-  valueLegend(picture, {x: 0, y: y + box.height, largest});
-  return y + box.height + 30;
+  const below = y + box.height;
+  const legend = valueLegend(picture, {x: 0, y: below, largest});
+  const start = isNarrow ? {x: 0, y: below + 26} : {x: legend.width + 40, y: below};
+  label(picture, {x: start.x, y: start.y + 12, text: "position:", size: 13, quiet: true});
+  valueLegend(picture, {x: start.x + 66, y: start.y, largest: ofPosition, digits: ofPosition < 0.1 ? 3 : 2});
+  return start.y + 30;
 }
 
 /**

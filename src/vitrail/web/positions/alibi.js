@@ -1,10 +1,12 @@
 // ALiBi (Press et al.): self-attention lowers each score by the distance between the two tokens times the head's slope.
 
+import {slopeOf} from "../arithmetic.js";
 import {label} from "../draw/label.js";
-import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
+import {matrix, rowLabels} from "../draw/matrix.js";
 import {decimal, precise, significant} from "../numbers.js";
 import {step} from "../verify/recompute.js";
 import {PLAIN} from "./plain.js";
+import {drawTokenPairs} from "./token_pairs.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -60,17 +62,6 @@ export const alibiPositions = {
     },
   },
 };
-
-/**
- * How fast the scores of a head fall. If the number of heads is a power of two, the slopes are a geometric sequence
- * that ends at 2^-8. Any other number has those of the next smaller power, then every other one of twice that power.
- * @param {number} head
- * @param {number} heads
- */
-export function slopeOf(head, heads) {
-  const power = 2 ** Math.floor(Math.log2(heads));
-  return head < power ? 2 ** ((-8 * (head + 1)) / power) : 2 ** ((-8 * (head - power + 0.5)) / power);
-}
 
 /** @param {Trace} trace */
 function slopesOf({config}) {
@@ -150,44 +141,23 @@ function drawSlopes(context, y) {
  */
 function drawTokens(context, y) {
   const {trace, state, room} = context;
-  const picture = context.picture("");
   const tokens = trace.tokens(state.stack);
   const hidesFuture = state.stack === "decoder";
   const hidden = hidesFuture ? "; later tokens are hidden" : "";
   const text = `in head ${state.head}: the bias between the row’s token and the column’s${hidden}`;
-  label(picture, {x: 0, y: y + 16, text: room < 600 ? `the bias in head ${state.head}` : text, bold: true, size: 15});
-  const nameWidth = Math.min(90, picture.ruler.widest(tokens, 13, true)) + 10;
-  const cell = Math.max(6, Math.min(40, (room - nameWidth - 30) / tokens.length));
-  const top = y + 30 + columnLabelsHeight(picture, tokens, cell, 12);
-  const box = {x: nameWidth, y: top, width: tokens.length * cell, height: tokens.length * Math.min(cell, 24)};
-  if (cell >= 14) {
-    rowLabels(picture, {
-      box,
-      names: tokens,
-      size: Math.min(13, cell * 0.7),
-      width: nameWidth - 10,
-      current: state.token,
-    });
-    columnLabels(picture, {box, names: tokens, size: 12});
-  }
   const bias = (/** @type {number} */ query, /** @type {number} */ key) =>
     hidesFuture && key > query ? -Infinity : biasOf(trace, state.head, query, key);
-  matrix(picture, {
-    ...box,
-    rows: tokens.length,
-    columns: tokens.length,
-    cellWidth: cell,
-    cellHeight: box.height / tokens.length,
+  return drawTokenPairs(context, {
+    y,
+    title: room < 600 ? `the bias in head ${state.head}` : text,
+    widest: 40,
     value: bias,
     name: "bias",
-    digits: cell >= 34 ? 2 : undefined,
     key: "biases",
-    current: {row: state.token},
-    onpick: (token) => context.update({token}),
+    written: {from: 34, digits: 2},
     describe: (query, key) => [
       `“${tokens[query]}” → “${tokens[key]}”, distance ${decimal(Math.abs(key - query), 0)}`,
       hidesFuture && key > query ? "hidden: −∞ instead of a score" : precise(bias(query, key)),
     ],
   });
-  return top + box.height + 10;
 }

@@ -1,9 +1,10 @@
 // Relative positions (Shaw et al.): self-attention has a learned vector for every distance, for keys and for values.
 
 import {label} from "../draw/label.js";
-import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
+import {matrix, rowLabels} from "../draw/matrix.js";
 import {decimal, precise} from "../numbers.js";
 import {PLAIN, queryTimesKey} from "./plain.js";
+import {drawTokenPairs} from "./token_pairs.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -119,50 +120,24 @@ function distanceVectors(trace, table) {
  * @param {number} y
  */
 function drawDistances(context, y) {
-  const {trace, state, room} = context;
-  const picture = context.picture("");
+  const {trace, state} = context;
   const tokens = trace.tokens(state.stack);
   const {max_distance, d_k} = trace.config;
-  label(picture, {
-    x: 0,
-    y: y + 16,
-    text: "distance from the row’s token to the column’s, clipped",
-    bold: true,
-    size: 15,
-  });
-  const nameWidth = Math.min(90, picture.ruler.widest(tokens, 13, true)) + 10;
-  const cell = Math.max(6, Math.min(34, (room - nameWidth - 30) / tokens.length));
-  const top = y + 30 + columnLabelsHeight(picture, tokens, cell, 12);
-  const box = {x: nameWidth, y: top, width: tokens.length * cell, height: tokens.length * Math.min(cell, 24)};
-  if (cell >= 14) {
-    rowLabels(picture, {
-      box,
-      names: tokens,
-      size: Math.min(13, cell * 0.7),
-      width: nameWidth - 10,
-      current: state.token,
-    });
-    columnLabels(picture, {box, names: tokens, size: 12});
-  }
-  matrix(picture, {
-    ...box,
-    rows: tokens.length,
-    columns: tokens.length,
-    cellWidth: cell,
-    cellHeight: box.height / tokens.length,
+  const below = drawTokenPairs(context, {
+    y,
+    title: "distance from the row’s token to the column’s, clipped",
+    widest: 34,
     value: (query, key) => clippedDistance(trace, query, key),
     name: "distance",
     largest: max_distance,
-    digits: cell >= 24 ? 0 : undefined,
     key: "distances",
-    current: {row: state.token},
-    onpick: (token) => context.update({token}),
+    written: {from: 24, digits: 0},
     describe: (query, key) => [
       `“${tokens[query]}” → “${tokens[key]}”`,
       `distance ${decimal(key - query, 0)}, counted as ${decimal(clippedDistance(trace, query, key), 0)}`,
     ],
   });
-  let bottom = top + box.height + 24;
+  let bottom = below + 24;
   for (const what of /** @type {const} */ (["key", "value"])) bottom = distanceTable(context, what, d_k, bottom);
   return bottom;
 }

@@ -1,6 +1,6 @@
 // Rotary positions (RoPE): self-attention rotates queries and keys by an angle that grows with the position.
 
-import {angle} from "../arithmetic.js";
+import {angle, rotate} from "../arithmetic.js";
 import {shades} from "../colour.js";
 import {shape} from "../dom.js";
 import {label} from "../draw/label.js";
@@ -11,7 +11,6 @@ import {PLAIN} from "./plain.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
- * @typedef {ArrayLike<number>} Numbers
  */
 
 const DIAL = 40; // radius
@@ -61,22 +60,6 @@ export const rotaryPositions = {
     },
   },
 };
-
-/**
- * A query or key rotated for its position: number i is rotated together with number i + width/2.
- * @param {Numbers} vector
- * @param {number} position
- */
-export function rotate(vector, position) {
-  const half = vector.length / 2;
-  const turned = new Float64Array(vector.length);
-  for (let i = 0; i < half; i++) {
-    const turn = angle(position, i, half);
-    turned[i] = vector[i] * Math.cos(turn) - vector[i + half] * Math.sin(turn);
-    turned[i + half] = vector[i + half] * Math.cos(turn) + vector[i] * Math.sin(turn);
-  }
-  return turned;
-}
 
 /**
  * The first pairs of the chosen token's query as hands of dials, before and after; and the cosine of every angle as a

@@ -36,6 +36,34 @@ export function guideList(views, current, go) {
 }
 
 /**
+ * The two small buttons beside the heading, with their keys.
+ * @param {readonly View[]} views
+ * @param {View} current
+ * @param {(view: View) => void} go
+ */
+export function turnButtons(views, current, go) {
+  const place = views.indexOf(current);
+  /** @type {(view: View | undefined, name: string, sign: string, key: string) => HTMLElement} */
+  const button = (view, name, sign, key) =>
+    element(
+      "button",
+      {
+        type: "button",
+        class: `turn turn-${name}`,
+        "data-key": `turn-${name}`,
+        "aria-label": view ? `${name} view: ${view.title}` : `${name} view`,
+        title: view ? `${view.row} ${view.title}` : null,
+        disabled: !view,
+        onclick: view && (() => go(view)),
+      },
+      sign,
+      element("kbd", {}, key),
+    );
+  return [button(views[place - 1], "previous", "←", "p"), button(views[place + 1], "next", "→", "n")];
+}
+
+/**
+ * The larger ones below the explanation.
  * @param {readonly View[]} views
  * @param {View} current
  * @param {(view: View) => void} go

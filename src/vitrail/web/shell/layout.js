@@ -2,6 +2,7 @@
 
 import {Badge} from "./badge.js";
 import {element} from "../dom.js";
+import {keyHelp} from "./keyboard.js";
 import {markOfVitrail, themePicker} from "./header.js";
 import {Tooltip} from "../draw/tooltip.js";
 
@@ -9,8 +10,9 @@ import {Tooltip} from "../draw/tooltip.js";
  * Build the page's frame and return its parts.
  * @param {Window} window
  * @param {import("../theme.js").ThemeKeeper} themes
+ * @param {() => void} project switch projector mode on or off
  */
-export function layOutPage(window, themes) {
+export function layOutPage(window, themes, project) {
   const home = window.document.getElementById("vitrail") ?? window.document.body;
   const badge = new Badge();
   const model = element("div", {class: "model-name"});
@@ -31,17 +33,26 @@ export function layOutPage(window, themes) {
     event.preventDefault();
     main.focus();
   };
+  const projector = element(
+    "button",
+    {type: "button", class: "small projector", "data-key": "projector", title: "Projector mode (f)", onclick: project},
+    "Projector ",
+    element("kbd", {}, "f"),
+  );
+  const header = element(
+    "header",
+    {class: "header"},
+    element("div", {class: "brand"}, markOfVitrail(), element("span", {class: "brand-name"}, "Vitrail"), model),
+    untrained,
+    sentence,
+    element("div", {class: "tools"}, badge.node, keyHelp(), projector, themePicker(themes)),
+  );
   home.replaceChildren(
     element("a", {class: "skip", href: "#", onclick: skip}, "Skip to the view"),
-    element(
-      "header",
-      {class: "header"},
-      element("div", {class: "brand"}, markOfVitrail(), element("span", {class: "brand-name"}, "Vitrail"), model),
-      untrained,
-      sentence,
-      element("div", {class: "tools"}, badge.node, themePicker(themes)),
-    ),
+    header,
     element("div", {class: "body"}, side, main),
   );
-  return {badge, model, untrained, sentence, guide, map, main, side, narrow, tooltip: new Tooltip(home)};
+  /** How much of the top of the window the header covers while the page scrolls. */
+  const covered = () => (narrow.matches ? 0 : header.getBoundingClientRect().height);
+  return {badge, model, untrained, sentence, guide, map, main, side, narrow, covered, tooltip: new Tooltip(home)};
 }

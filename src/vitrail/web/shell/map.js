@@ -6,6 +6,7 @@ import {Picture} from "../draw/picture.js";
 import {arrow} from "../draw/frame.js";
 import {label} from "../draw/label.js";
 import {pressable} from "../draw/reading.js";
+import {attentionOf} from "../state.js";
 
 /**
  * @typedef {import("../trace.js").Trace} Trace
@@ -18,12 +19,28 @@ const ROW = 19;
 const SHORT = {self_attention: "self-attention", cross_attention: "enc-dec attention", feed_forward: "feed-forward"};
 
 /**
+ * Where in the model a view is, or null if it is about no layer in particular.
+ * @param {import("../views.js").View} view
+ * @param {State} state
+ * @param {Trace} trace
+ * @returns {{stack: Stack, layer: number, sublayer: Sublayer | null} | null}
+ */
+export function placeOf({pickers, place}, state, trace) {
+  if (place) return place(state, trace);
+  if (!pickers.includes("layer")) return null;
+  if (pickers.includes("attention")) return {stack: state.stack, layer: state.layer, sublayer: attentionOf(state)};
+  const {stack, layer, sublayer} = state;
+  return {stack, layer, sublayer: pickers.includes("sublayer") ? sublayer : null};
+}
+
+/**
  * @param {{
- *   trace: Trace, state: State, theme: import("../colour.js").Theme, tooltip: import("../draw/tooltip.js").Tooltip,
+ *   trace: Trace, place: ReturnType<typeof placeOf>, theme: import("../colour.js").Theme,
+ *   tooltip: import("../draw/tooltip.js").Tooltip,
  *   ruler: import("../draw/ruler.js").Ruler,
  *   go: (stack: Stack, layer: number, sublayer: Sublayer) => void}} given
  */
-export function modelMap({trace, state, theme, tooltip, ruler, go}) {
+export function modelMap({trace, place, theme, tooltip, ruler, go}) {
   const picture = new Picture({name: "vitrail-map", label: "Map of the model", theme, tooltip, ruler, room: 240});
   const columns = {encoder: {x: 2, width: 104}, decoder: {x: 128, width: 118}};
   const heights = {
@@ -38,13 +55,13 @@ export function modelMap({trace, state, theme, tooltip, ruler, go}) {
       const sublayers = trace.sublayers(stack);
       const height = sublayers.length * ROW + 10;
       const y = bottom - (layer + 1) * height;
-      const isHere = state.stack === stack && state.layer === layer;
+      const isHere = place?.stack === stack && place.layer === layer;
       const {strong, soft} = shades(stack, theme);
       const frame = {x, y: y + 3, width, height: height - 6, rx: 5, fill: soft, stroke: strong};
       picture.add(shape("rect", {...frame, "stroke-width": isHere ? 2 : 1}), {x, y, width, height});
       sublayers.forEach((sublayer, index) => {
         const area = {x: x + 3, y: y + 5 + (sublayers.length - 1 - index) * ROW, width: width - 6, height: ROW};
-        mapEntry(picture, area, {trace, stack, layer, sublayer, isHere: isHere && state.sublayer === sublayer, go});
+        mapEntry(picture, area, {trace, stack, layer, sublayer, isHere: isHere && place.sublayer === sublayer, go});
       });
     }
     const highest = bottom - heights[stack];

@@ -3,6 +3,7 @@
 import {element} from "../dom.js";
 import {attentionOf} from "../state.js";
 import {headColour} from "../colour.js";
+import {symbolMeaning} from "../symbols.js";
 
 /**
  * @typedef {import("../trace.js").Trace} Trace
@@ -10,7 +11,10 @@ import {headColour} from "../colour.js";
  * @typedef {import("../state.js").Changes} Changes
  * @typedef {import("../colour.js").Theme} Theme
  * @typedef {import("../views.js").Picker} Picker
- * @typedef {{text: string, spoken?: string, changes: Changes, current: boolean, colour?: string, off?: boolean}} Choice
+ * @typedef {{
+ *   text: string, spoken?: string, changes: Changes, current: boolean, colour?: string, off?: boolean,
+ *   place?: string, symbol?: string}} Choice
+ *   place: shown beside a text that appears more than once
  */
 
 const ATTENTIONS = /** @type {const} */ ([
@@ -89,8 +93,10 @@ export function choicesOf(picker, trace, state, theme) {
     case "token":
       return {
         title: "Token",
-        choices: trace.tokens(state.stack).map((text, token) => ({
+        choices: trace.tokens(state.stack).map((text, token, tokens) => ({
           text,
+          place: isRepeated(tokens, token) ? String(token) : undefined,
+          symbol: text,
           spoken: `${text}, position ${token}`,
           changes: {token},
           current: state.token === token,
@@ -101,6 +107,7 @@ export function choicesOf(picker, trace, state, theme) {
         title: "Step",
         choices: trace.target.tokens.map((text, step) => ({
           text: `${step + 1} ${text}`,
+          symbol: text,
           spoken: `step ${step + 1}: ${text}`,
           changes: {step},
           current: state.step === step,
@@ -109,8 +116,13 @@ export function choicesOf(picker, trace, state, theme) {
   }
 }
 
+/** The keys that step through a picker from anywhere, shown beside its name. */
+const STEPPED_BY = {token: "← →", step: "← →", layer: "↑ ↓", head: "[ ]"};
+const MOST_LETTERS = 10; // of a row of chips; more become a menu, unless the row scrolls
+
 /**
- * One picker: a row of buttons, one of them pressed.
+ * One picker: a menu, or a row of chips if they are short. The sentence's tokens are always chips, in a row that
+ * scrolls.
  * @param {Picker} picker
  * @param {{
  *   trace: Trace, state: State, theme: Theme, update: (changes: Changes, how?: {replace?: boolean}) => void}} given
@@ -121,6 +133,24 @@ export function pickerRow(picker, {trace, state, theme, update}) {
     0,
     choices.findIndex((choice) => choice.current),
   );
+  const isLong = picker === "token" || picker === "step";
+  const name = element(
+    "span",
+    {class: `picker-title${picker === "attention" ? " spoken" : ""}`}, // its choices say what they are
+    title,
+    picker in STEPPED_BY && element("kbd", {}, STEPPED_BY[/** @type {keyof typeof STEPPED_BY} */ (picker)]),
+  );
+  if (!isLong && isWordy(choices)) {
+    const menu = menuOf({
+      title,
+      key: `picker-${picker}`,
+      texts: choices.map(({text, off}) => (off ? `${text} (off)` : text)),
+      place,
+      onpick: (index) => update(choices[index].changes),
+    });
+    if (choices[place].colour) menu.style.setProperty("--choice", choices[place].colour);
+    return element("label", {class: `picker-line picker-menu picker-${picker}`}, name, menu);
+  }
   const buttons = choices.map((choice, index) => {
     const button = element(
       "button",
@@ -129,12 +159,14 @@ export function pickerRow(picker, {trace, state, theme, update}) {
         role: "radio",
         class: `choice${choice.off ? " off" : ""}`,
         "aria-checked": choice.current ? "true" : "false",
+        title: symbolMeaning(choice.symbol ?? ""),
         "aria-label": choice.off ? `${choice.spoken}, switched off` : choice.spoken,
         tabindex: index === place ? 0 : -1,
         "data-key": index === place ? `picker-${picker}` : null,
         onclick: () => update(choice.changes),
       },
       choice.text,
+      choice.place && element("sub", {class: "place"}, choice.place),
     );
     if (choice.colour) button.style.setProperty("--choice", choice.colour);
     return button;
@@ -155,7 +187,38 @@ export function pickerRow(picker, {trace, state, theme, update}) {
     },
     ...buttons,
   );
-  return element("div", {class: "picker-line"}, element("span", {class: "picker-title"}, title), row);
+  return element("div", {class: `picker-line${isLong ? " long" : ""}`}, name, row);
+}
+
+/**
+ * Whether choices need too much room to stand side by side.
+ * @param {readonly {text: string}[]} choices
+ */
+export function isWordy(choices) {
+  return choices.reduce((letters, {text}) => letters + text.length + 1, 0) > MOST_LETTERS;
+}
+
+/**
+ * A menu of choices, one of them chosen.
+ * @param {{
+ *   title: string, key: string | null, texts: string[], place: number, onpick: (index: number) => void}} given
+ */
+export function menuOf({title, key, texts, place, onpick}) {
+  const menu = element(
+    "select",
+    {class: "menu", "aria-label": title, "data-key": key, onchange: () => onpick(menu.selectedIndex)},
+    ...texts.map((text, index) => element("option", {value: index, selected: index === place}, text)),
+  );
+  return menu;
+}
+
+/**
+ * Whether another token of a sentence looks the same.
+ * @param {readonly string[]} tokens
+ * @param {number} index
+ */
+export function isRepeated(tokens, index) {
+  return tokens.indexOf(tokens[index]) !== tokens.lastIndexOf(tokens[index]);
 }
 
 /**

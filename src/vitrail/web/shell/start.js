@@ -17,7 +17,25 @@ export function startPage(asking) {
     element("h1", {class: "view-title"}, "Type a sentence"),
     element("p", {class: "prose"}, "It is translated on this computer, and you can look at every step."),
     sentenceForm(asking),
+    exampleButtons(asking),
   );
+}
+
+/**
+ * Sentences to begin with, if the model brings some.
+ * @param {Asking} asking
+ */
+function exampleButtons({models, request, translate}) {
+  const {name, examples = []} = models.find((entry) => entry.name === request.model) ?? models[0] ?? {};
+  if (!examples.length) return null;
+  const buttons = examples.map(({text, to}) =>
+    element(
+      "button",
+      {type: "button", onclick: () => translate({model: name, text, to, heads_off: {}, prefix: "", reference: ""})},
+      text,
+    ),
+  );
+  return element("div", {class: "examples"}, ...buttons);
 }
 
 /** @param {Asking} asking */

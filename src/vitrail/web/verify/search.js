@@ -8,6 +8,7 @@ import {lengthPenalty} from "../arithmetic.js";
  * @typedef {import("../trace.js").Trace} Trace
  * @typedef {import("../trace.js").SearchStep} SearchStep
  * @typedef {import("./tally.js").Tally} Tally
+ * @typedef {import("../engine/oracle.js").Oracle} Oracle
  * @typedef {ArrayLike<number>} Numbers
  */
 
@@ -49,18 +50,18 @@ function mostProbable(row, trace) {
 
 /**
  * The search's own arithmetic: totals, scores, ranks, margins and which hypotheses continue; and the log-probabilities
- * of its results against those of the recorded pass.
+ * of its candidates and results against those of the recorded pass, or of the model if the page has it.
  * @param {Trace} trace
  * @param {Tally} tally
+ * @param {Oracle | null} oracle
  */
-export function* checkSearch(trace, tally) {
+export function* checkSearch(trace, tally, oracle) {
   const {steps, results} = trace.search;
   for (const [index, current] of steps.entries()) {
     checkLive(trace, tally, index);
-    checkCandidates(trace, tally, current);
+    checkCandidates(trace, tally, current, oracle);
     yield tally.report;
   }
-  const logProbs = held(trace, "log_probs");
   for (const [index, result] of results.entries()) {
     const place = `, result ${index + 1}`;
     const sum = result.log_probs.reduce((a, b) => a + b, 0);
@@ -69,8 +70,10 @@ export function* checkSearch(trace, tally) {
       tally.fail("search.results.score", `${place}, better than the one before it`, Infinity);
     }
     tally.compare("search.results.score", place, [result.score], [sum / penaltyAt(trace, result.ids.length)]);
-    if (logProbs && startsWith(trace.target.ids, result.ids) && result.ids.length <= logProbs.shape[0]) {
-      compareLogProbs(trace, tally, "search.results.log_probs", place, result.ids, result.log_probs);
+    for (const [length, value] of result.log_probs.entries()) {
+      const row = rowAfter(trace, result.ids.slice(0, length), oracle);
+      if (!row) continue;
+      tally.compare("search.results.log_probs", place, [value], [row[result.ids[length]]], largestSize(row));
     }
     yield tally.report;
   }
@@ -106,8 +109,9 @@ function checkLive(trace, tally, index) {
  * @param {Trace} trace
  * @param {Tally} tally
  * @param {SearchStep} current
+ * @param {Oracle | null} oracle
  */
-function checkCandidates(trace, tally, {step: number, live, candidates}) {
+function checkCandidates(trace, tally, {step: number, live, candidates}, oracle) {
   const isBeam = trace.search.kind === "beam";
   const worstKept = candidates
     .filter((one) => one.fate === "kept" || one.fate === "stopped")
@@ -128,31 +132,51 @@ function checkCandidates(trace, tally, {step: number, live, candidates}) {
     if (isBeam && (one.rank !== place || (place > 0 && one.total > candidates[place - 1].total))) {
       tally.fail("search.candidates.rank", where, Infinity);
     }
-    const ids = [...parent.tokens_so_far, one.id];
-    if (trace.has("log_probs") && startsWith(trace.target.ids, parent.tokens_so_far)) {
-      if (ids.length <= trace.array("log_probs").shape[0]) {
-        compareLogProbs(trace, tally, "search.candidates.log_prob", where, ids, [one.log_prob]);
-      }
+    const row = rowAfter(trace, parent.tokens_so_far, oracle);
+    if (row) tally.compare("search.candidates.log_prob", where, [one.log_prob], [row[one.id]], largestSize(row));
+    if (oracle && one.chance !== undefined) {
+      tally.compareAgain(
+        "search.candidates.chance",
+        where,
+        [one.chance],
+        [oracle.chance(parent.tokens_so_far, one.id)],
+      );
     }
   }
+  if (oracle && isBeam) checkBest(trace, tally, {step: number, live, candidates}, oracle);
 }
 
 /**
- * The log-probabilities of the last of these ids against the recorded pass, relative to the row of each.
+ * That the candidates are the best continuations: as good, place by place, as those that the model finds.
  * @param {Trace} trace
  * @param {Tally} tally
- * @param {string} name
- * @param {string} place
- * @param {number[]} ids
- * @param {number[]} recorded
+ * @param {SearchStep} current
+ * @param {Oracle} oracle
  */
-function compareLogProbs(trace, tally, name, place, ids, recorded) {
-  const logProbs = trace.array("log_probs");
-  const first = ids.length - recorded.length;
-  for (const [index, value] of recorded.entries()) {
-    const row = logProbs.row(first + index);
-    tally.compare(name, place, [value], [row[ids[first + index]]], largestSize(row));
-  }
+function checkBest(trace, tally, {step: number, live, candidates}, oracle) {
+  const count = 2 * trace.search.beam_size;
+  const best = live
+    .flatMap(({tokens_so_far: tokens, total}) => oracle.best(tokens, count).map(({logProb}) => total + logProb))
+    .filter((total) => total > -Infinity)
+    .sort((a, b) => b - a)
+    .slice(0, count);
+  const totals = candidates.map(({total}) => total);
+  const where = `, step ${number}`;
+  if (best.length !== totals.length) tally.fail("search.candidates", where, Infinity);
+  else tally.compareAgain("search.candidates", where, totals, best);
+}
+
+/**
+ * The log-probabilities of the word after these: of the recorded pass if it went this way, else the model's.
+ * @param {Trace} trace
+ * @param {number[]} tokens
+ * @param {Oracle | null} oracle
+ * @returns {Numbers | null}
+ */
+function rowAfter(trace, tokens, oracle) {
+  const logProbs = held(trace, "log_probs");
+  const isRecorded = logProbs && startsWith(trace.target.ids, tokens) && tokens.length < logProbs.shape[0];
+  return isRecorded ? logProbs.row(tokens.length) : (oracle?.after(tokens) ?? null);
 }
 
 /**

@@ -1,9 +1,10 @@
 // Row 1, the black box: a sentence goes in, its translation comes out.
 
-import {percent, quoted, significant} from "../numbers.js";
+import {percent, quoted, scoreText} from "../numbers.js";
 import {plain} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
 import {label} from "../draw/label.js";
+import {zoom} from "../draw/motion.js";
 import {sentenceForm} from "../shell/start.js";
 
 /** @typedef {import("../context.js").ViewContext} ViewContext */
@@ -17,13 +18,14 @@ export const blackBoxView = {
   render(context) {
     const {trace} = context;
     const result = trace.search.results[0];
-    context.say`A translator turns one sentence into another. You gave ${trace.model.name} the sentence
-      ${quoted(trace.source.text)}, and it answered ${quoted(trace.target.text)}.`;
+    context.lead`A sentence goes in and its translation comes out. Click the box to see what happens between.`;
+    context.say`You gave ${trace.model.name} the sentence ${quoted(trace.source.text)}, and it answered
+      ${quoted(trace.target.text)}.`;
     if (result) {
       const total = result.log_probs.reduce((sum, value) => sum + value, 0);
       const probability = Math.max(Math.exp(total), Number.MIN_VALUE);
       context.say`Among all the sentences it could have written, this one has a probability of ${percent(probability)}
-        (log-probability ${significant(total)}; with the length penalty, a score of ${significant(result.score)}). The
+        (log-probability ${scoreText(total)}; with the length penalty, a score of ${scoreText(result.score)}). The
         next views open the box.`;
     }
     if (context.translate && context.request) {
@@ -45,6 +47,7 @@ const SEEN = {
 function draw(context) {
   const {trace, room} = context;
   const picture = context.picture("The translator as a black box");
+  if (context.cameFrom === "stacks") zoom(picture.node, "outward");
   picture.describe(`“${trace.source.text}” goes into the box and “${trace.target.text}” comes out.`);
   const size = 20;
   const boxWidth = 200;

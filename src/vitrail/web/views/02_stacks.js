@@ -2,15 +2,20 @@
 
 import {count, shortCount} from "../numbers.js";
 import {arrow, box, frame} from "../draw/frame.js";
+import {element} from "../dom.js";
 import {label} from "../draw/label.js";
+import {travel, zoom} from "../draw/motion.js";
+import {rowsThatFit} from "../draw/fit.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
  * @typedef {import("../trace.js").Stack} Stack
  */
 
-const LAYER = 58;
+const LAYER = 58; // the height of a layer, if there is room
+const LOWEST = 30;
 const GAP = 14;
+const ENDS = 44 + 34 + 60 + 8; // the frame's title, and what stands above and below the stacks
 const MOST_SAID = 3; // lines of the translation above the decoders
 
 /** @type {import("../views.js").View} */
@@ -23,13 +28,20 @@ export const stacksView = {
     const {trace} = context;
     const {encoder_layers, decoder_layers, d_model} = trace.config;
     const {total, embeddings} = trace.model.parameters;
-    context.say`Inside the box are two stacks: ${stackOf(encoder_layers, "encoder")} to read your sentence and
-      ${stackOf(decoder_layers, "decoder")} to write the translation, word by word. The output of the top encoder goes
-      to every decoder.`;
+    context.lead`${stackOf(encoder_layers, "encoder")} to read your sentence, ${stackOf(decoder_layers, "decoder")} to
+      write the translation, word by word.`;
+    context.say`The output of the top encoder goes to every decoder. Click a layer to go inside.`;
     const tokens = trace.source.tokens.length;
     context.say`Each token is a vector of ${d_model} numbers. The source has ${tokens} tokens, so each encoder takes in
       and puts out ${tokens} × ${d_model} numbers. The model has ${count(total)} parameters, ${count(embeddings)} of
       them in its embeddings.`;
+    context.controls(
+      element(
+        "button",
+        {type: "button", "data-key": "close-box", onclick: () => context.go("black-box")},
+        "Close the box",
+      ),
+    );
     draw(context);
   },
 };
@@ -46,12 +58,19 @@ function stackOf(layers, stack) {
 function draw(context) {
   const {trace} = context;
   const picture = context.picture("The model's encoder and decoder stacks");
-  const width = Math.max(232, Math.min(340, (context.room - 90) / 2));
-  const gap = 76;
+  const gap = context.room < 500 ? 36 : 76;
+  const width = Math.max(128, Math.min(340, (context.room - gap - 14) / 2));
   const layers = {encoder: trace.layers("encoder"), decoder: trace.layers("decoder")};
   const highest = Math.max(layers.encoder, layers.decoder);
-  const stackHeight = (/** @type {number} */ number) => number * (LAYER + GAP) + 44;
   const said = translationLines(context, width);
+  const fed = Math.max(
+    ...[trace.source.tokens, trace.target.input_tokens].map(
+      (tokens) => picture.ruler.wrap(tokens.join(" "), width).length,
+    ),
+  );
+  const space = context.tall - ENDS - 20 * (said.length + fed);
+  const {height: pitch} = rowsThatFit(highest, space, {high: LAYER + GAP, low: LOWEST + GAP});
+  const stackHeight = (/** @type {number} */ number) => number * pitch + 44;
   const bottom = 34 + 20 * said.length + stackHeight(highest);
   /** @type {Record<Stack, number>} */
   const left = {encoder: 0, decoder: width + gap};
@@ -62,10 +81,16 @@ function draw(context) {
     const title = stack === "encoder" ? "Encoders" : "Decoders";
     frame(picture, {x: left[stack], y, width, height, meaning: stack, title, note: parametersOf(context, stack)});
     for (let layer = 0; layer < layers[stack]; layer++) {
-      drawLayer(context, stack, layer, left[stack] + 16, bottom, width - 32);
+      drawLayer(context, stack, layer, {
+        x: left[stack] + 16,
+        y: bottom - (layer + 1) * pitch,
+        width: width - 32,
+        pitch,
+      });
     }
   }
-  drawMemory(context, left, width, bottom, stackHeight);
+  drawMemory(context, left, width, bottom, pitch);
+  if (context.cameFrom === "black-box") zoom(picture.node, "inward");
   drawEnds(context, left, width, bottom, stackHeight, said);
   picture.describe(
     `${layers.encoder} encoders (${parametersOf(context, "encoder")}) beside ${layers.decoder} decoders ` +
@@ -77,23 +102,22 @@ function draw(context) {
  * @param {ViewContext} context
  * @param {Stack} stack
  * @param {number} layer
- * @param {number} x
- * @param {number} bottom
- * @param {number} width
+ * @param {{x: number, y: number, width: number, pitch: number}} given
  */
-function drawLayer(context, stack, layer, x, bottom, width) {
+function drawLayer(context, stack, layer, {x, y, width, pitch}) {
   const {trace} = context;
   const tokens = trace.tokens(stack).length;
   const parameters = trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
   const shape = `${tokens} × ${trace.config.d_model}${width > 260 ? " in and out" : ""}`;
   const note = `${shape} · ${shortCount(parameters)} parameters`;
+  const short = width < 200 ? `${shape} · ${shortCount(parameters)}` : note;
   box(context.picture(""), {
     x,
-    y: layerTop(bottom, layer),
+    y,
     width,
-    height: LAYER,
+    height: pitch - GAP,
     text: `${stack} ${layer}`,
-    note,
+    note: short,
     meaning: stack,
     filled: false,
     size: 16,
@@ -104,40 +128,36 @@ function drawLayer(context, stack, layer, x, bottom, width) {
 }
 
 /**
- * @param {number} bottom
- * @param {number} layer
- */
-function layerTop(bottom, layer) {
-  return bottom - (layer + 1) * (LAYER + GAP);
-}
-
-/**
  * The path from the top encoder to every decoder.
  * @param {ViewContext} context
  * @param {Record<Stack, number>} left
  * @param {number} width
  * @param {number} bottom
- * @param {(number: number) => number} stackHeight
+ * @param {number} pitch
  */
-function drawMemory(context, left, width, bottom, stackHeight) {
+function drawMemory(context, left, width, bottom, pitch) {
   const {trace} = context;
   const picture = context.picture("");
-  const top = bottom - stackHeight(trace.layers("encoder"));
-  const way = left.decoder - 38;
+  const top = bottom - trace.layers("encoder") * pitch - 44;
+  const way = left.decoder - (context.room < 500 ? 18 : 38);
   const start = left.encoder + width / 2;
   for (let layer = 0; layer < trace.layers("decoder"); layer++) {
-    const y = layerTop(bottom, layer) + LAYER / 2;
-    arrow(picture, {
-      points: [
-        [start, top],
-        [start, top - 22],
-        [way, top - 22],
-        [way, y],
-        [left.decoder + 15, y],
-      ],
-      meaning: "encoder",
-      width: 2,
-    });
+    const y = bottom - (layer + 1) * pitch + (pitch - GAP) / 2;
+    /** @type {import("../draw/frame.js").Point[]} */
+    const points = [
+      [start, top],
+      [start, top - 22],
+      [way, top - 22],
+      [way, y],
+      [left.decoder + 15, y],
+    ];
+    arrow(picture, {points, meaning: "encoder", width: 2});
+    // Once, when the reader arrives: vectors rise through the encoders, and the top one's go to every decoder.
+    if (context.cameFrom !== null) {
+      /** @type {import("../draw/frame.js").Point[]} */
+      const rise = [[start, bottom + 40], ...points];
+      travel(picture, {points: rise, meaning: "encoder", delay: 600 + 120 * layer, duration: 2400});
+    }
   }
 }
 

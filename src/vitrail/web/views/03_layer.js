@@ -28,8 +28,9 @@ export const layerView = {
       trace.config.norm === "post"
         ? "This model adds first and then normalizes, as in the paper (post-norm)."
         : "Unlike the paper, this model normalizes before each sub-layer (pre-norm) and once more after each stack.";
-    context.say`An encoder has two sub-layers: self-attention, where words look at each other, and a feed-forward
-      network, which works on each word alone. A decoder has a third between them, which looks at the source.`;
+    context.lead`In self-attention words look at each other; the feed-forward network works on each word alone.`;
+    context.say`A decoder has a third sub-layer between these two, which looks at the source. Click a sub-layer to open
+      it.`;
     const input = trace.array(trace.layerInput(stack, layer));
     context.say`The dotted lines carry each word around a sub-layer, whose result is then added to it. ${plain(order)}`;
     if (context.inside(`${stack}.${layer}`)) {
@@ -49,7 +50,10 @@ function draw(context) {
   const width = both ? Math.min(400, (context.room - 70) / 2) : Math.min(400, Math.max(300, context.room));
   /** @type {Stack[]} */
   const shown = both ? ["encoder", "decoder"] : [state.stack];
-  const bottom = 20 + Math.max(...shown.map((stack) => layerHeight(trace, stack)));
+  const heightOf = (/** @type {boolean} */ isCompact) =>
+    20 + Math.max(...shown.map((stack) => layerHeight(trace, stack, isCompact)));
+  const compact = heightOf(false) + 30 > context.tall;
+  const bottom = heightOf(compact);
   shown.forEach((stack, index) => {
     const x = index * (width + 70);
     const layer = Math.min(state.layer, trace.layers(stack) - 1);
@@ -60,6 +64,7 @@ function draw(context) {
       x,
       bottom,
       width,
+      compact,
       current: stack === state.stack ? state.sublayer : undefined,
       note: (part) => noteOf(context, stack, layer, part),
       beside: (part) => lengthAfter(context, stack, layer, part),
@@ -154,5 +159,5 @@ function typicalLength(tensor) {
  * @param {Sublayer} sublayer
  */
 function open(context, stack, layer, sublayer) {
-  context.go(sublayer === "feed_forward" ? "residuals" : "attention", {stack, layer, sublayer});
+  context.go(sublayer === "feed_forward" ? "feed-forward" : "attention", {stack, layer, sublayer});
 }

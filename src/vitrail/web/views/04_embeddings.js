@@ -3,6 +3,7 @@
 import {matrix, rowLabels, strip} from "../draw/matrix.js";
 import {count, extent, precise} from "../numbers.js";
 import {label} from "../draw/label.js";
+import {letterSize, rowsThatFit} from "../draw/fit.js";
 import {valueLegend} from "../draw/legend.js";
 import {word} from "../context.js";
 
@@ -24,8 +25,10 @@ export const embeddingsView = {
     const token = tokens[state.token];
     const {d_model, embedding_scale} = trace.config;
     const size = isSource ? trace.model.source_vocabulary : trace.model.target_vocabulary;
-    context.say`First, the model looks up each token in a table. ${word(token)} is number ${ids[state.token]} of
-      ${count(size)}; its row has ${d_model} numbers, learned in training. That row is the token's embedding.`;
+    context.lead`The model looks up each token in a table: ${word(token)} becomes ${d_model} numbers, its
+      embedding.`;
+    context.say`${word(token)} is number ${count(ids[state.token])} of ${count(size)} in the table. The numbers of its
+      row were learned in training.`;
     const twin = tokens.findIndex((other, index) => other === token && index !== state.token);
     if (twin >= 0) {
       context.say`${word(token)} appears more than once, for example at positions ${Math.min(state.token, twin)} and
@@ -49,14 +52,14 @@ function draw(context, tokens, ids) {
   const name = state.stack === "encoder" ? "source.embedding" : "target.embedding";
   const table = trace.array(name);
   const [rows, columns] = table.shape;
-  const {size, least, most} = extent(table.data);
+  const {size: largest, least, most} = extent(table.data);
   const picture = context.picture("The embedding of every token");
   picture.describe(
     `${rows} tokens with ${columns} numbers each, from ${precise(least)} to ${precise(most)}: ${tokens.join(", ")}.`,
   );
   const names = tokens.map((token, index) => `${token} · ${ids[index]}`);
   const left = Math.min(190, picture.ruler.widest(names, 15, true)) + 12;
-  const width = Math.max(320, context.room - left);
+  const width = Math.max(180, context.room - left - 16);
 
   // The chosen token first, with its first numbers written out.
   label(picture, {
@@ -73,14 +76,14 @@ function draw(context, tokens, ids) {
     width: Math.min(width, 76 * first.length),
     cellHeight: 40,
     digits: 2,
-    largest: size,
+    largest,
     meaning: "x",
     name: `${tokens[state.token]}`,
     key: "embedding-first",
   });
 
   const top = 104;
-  const cellHeight = 26;
+  const {height: cellHeight} = rowsThatFit(rows, context.tall - top - 60, {high: 26, low: 8});
   const area = {x: left, y: top, width, height: rows * cellHeight};
   const cellWidth = width / columns;
   matrix(picture, {
@@ -91,7 +94,7 @@ function draw(context, tokens, ids) {
     value: (row, column) => table.at(row, column),
     cellWidth,
     cellHeight,
-    largest: size,
+    largest,
     meaning: "x",
     name: "embedding",
     rowNames: tokens,
@@ -99,11 +102,12 @@ function draw(context, tokens, ids) {
     onpick: (row) => context.update({token: row}),
     key: "embeddings",
   });
-  rowLabels(picture, {box: area, names, size: 15, width: left - 12, current: state.token});
+  const size = letterSize(cellHeight, 15);
+  rowLabels(picture, {box: area, names, size, width: left - 12, current: state.token});
   const marks = [0, Math.floor(columns / 2), columns - 1];
   for (const mark of marks) {
     const x = left + (mark + 0.5) * cellWidth;
     label(picture, {x, y: area.y + area.height + 18, text: String(mark), size: 12, quiet: true, anchor: "middle"});
   }
-  valueLegend(picture, {x: left, y: area.y + area.height + 34, largest: size});
+  valueLegend(picture, {x: left, y: area.y + area.height + 34, largest});
 }

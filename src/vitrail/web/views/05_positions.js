@@ -24,7 +24,7 @@ const RANGES = [
   {first: 10000, rows: 64},
 ];
 const AXIS = 66;
-const TABLE_HEIGHT = 256;
+const TABLE_HEIGHT = 340; // if there is room
 
 /** @type {import("../views.js").View} */
 export const positionsView = {
@@ -36,15 +36,17 @@ export const positionsView = {
     const {trace, state} = context;
     const kind = positionsOf(trace);
     const token = trace.tokens(state.stack)[state.token];
-    context.say`Attention on its own ignores word order: shuffle the words, and each would get the same answer. So the
-      model is told that ${word(token)} is at position ${state.token}.`;
+    context.lead`Attention alone ignores word order, so the model is told that ${word(token)} is at position
+      ${state.token}.`;
+    context.say`Shuffle the words, and without positions each would get the same answer.`;
     kind.say.positions?.(context);
     const layout = layoutOf(context);
     showControls(context, layout);
     const picture = context.picture("Positions");
-    const below = kind.draw(context, layout, 0);
-    const bottom = drawTables(context, below + 20);
-    drawExample(context, layout, bottom + 20);
+    const part = context.option("positions-of", "sentence");
+    if (part === "table") drawTables(context, 0);
+    else if (part === "example") drawExample(context, layout, 0);
+    else kind.draw(context, layout, 0);
     const row = Array.from(sinusoid(layout, state.token, 4), (value) => decimal(value, 4)).join(", ");
     picture.describe(`${kind.describe(context)} With four dimensions, position ${state.token} would be ${row}.`);
   },
@@ -80,33 +82,48 @@ function layoutsShown({trace}) {
 function showControls(context, layout) {
   const own = ownLayout(context);
   const kind = positionsOf(context.trace);
+  const part = context.option("positions-of", "sentence");
   context.controls(
     oneOf({
-      title: "Layout",
-      key: "choice-layout",
-      choices: layoutsShown(context).map((one) => ({
-        value: one.name,
-        text: one.short + (one === kind.layout ? " (this model’s)" : ""),
-      })),
-      current: layout.name,
-      onpick: (value) => context.setOption("layout", value === own.name ? null : value),
+      title: "Show",
+      key: "choice-positions-of",
+      choices: [
+        {value: "sentence", text: "your sentence"},
+        {value: "table", text: kind.layout ? "the whole table" : "the paper’s table"},
+        {value: "example", text: "in four dimensions"},
+      ],
+      current: part,
+      onpick: (value) => context.setOption("positions-of", value === "sentence" ? null : value),
     }),
-    oneOf({
-      title: "Positions",
-      key: "choice-range",
-      choices: RANGES.map(({first, rows}, index) => ({
-        value: String(index),
-        text: `${count(first)}–${count(first + rows - 1)}`,
-        spoken: `positions ${first} to ${first + rows - 1}`,
-      })),
-      current: context.option("range", "0"),
-      onpick: (value) => context.setOption("range", value === "0" ? null : value),
-    }),
+    (kind.layout || part === "example") &&
+      part !== "table" &&
+      oneOf({
+        title: "Layout",
+        key: "choice-layout",
+        choices: layoutsShown(context).map((one) => ({
+          value: one.name,
+          text: one.short + (one === kind.layout ? " (this model’s)" : ""),
+        })),
+        current: layout.name,
+        onpick: (value) => context.setOption("layout", value === own.name ? null : value),
+      }),
+    part === "table" &&
+      oneOf({
+        title: "Positions",
+        key: "choice-range",
+        choices: RANGES.map(({first, rows}, index) => ({
+          value: String(index),
+          text: `${count(first)}–${count(first + rows - 1)}`,
+          spoken: `positions ${first} to ${first + rows - 1}`,
+        })),
+        current: context.option("range", "0"),
+        onpick: (value) => context.setOption("range", value === "0" ? null : value),
+      }),
   );
 }
 
 /**
- * The whole tables, side by side; the model's own is marked. Gives the lower edge.
+ * The whole tables, side by side; the model's own is marked.
  * @param {ViewContext} context
  * @param {number} y
  */
@@ -118,6 +135,7 @@ function drawTables(context, y) {
   const gap = 26;
   const perLine = room < 600 ? 1 : layouts.length;
   const width = (room - AXIS - (perLine - 1) * gap) / perLine;
+  const height = Math.min(TABLE_HEIGHT, context.tall - 80);
   const what = positionsOf(trace).layout ? "the whole table" : "what the paper adds instead";
   label(picture, {
     x: 0,
@@ -128,13 +146,11 @@ function drawTables(context, y) {
   });
   layouts.forEach((layout, index) => {
     const x = AXIS + (index % perLine) * (width + gap);
-    const top = y + 50 + Math.floor(index / perLine) * (TABLE_HEIGHT + 56);
-    const box = {x, y: top, width, height: TABLE_HEIGHT};
+    const top = y + 50 + Math.floor(index / perLine) * (height + 56);
+    const box = {x, y: top, width, height};
     drawTable(context, layout, range, box);
     drawAxes(context, range, box, index % perLine === 0);
   });
-  const lines = Math.ceil(layouts.length / perLine);
-  return y + 50 + lines * (TABLE_HEIGHT + 56) - 20;
 }
 
 /**

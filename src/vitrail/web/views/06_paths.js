@@ -6,6 +6,8 @@ import {element, shape} from "../dom.js";
 import {extent, percent} from "../numbers.js";
 import {label} from "../draw/label.js";
 import {lines} from "../draw/lines.js";
+import {meanWeights} from "./mean_attention.js";
+import {letterSize, rowsThatFit, windowAround} from "../draw/fit.js";
 import {pressable} from "../draw/reading.js";
 import {shades} from "../colour.js";
 import {strip} from "../draw/matrix.js";
@@ -17,11 +19,13 @@ import {SUBLAYER_NAMES} from "../draw/layer.js";
  * @typedef {import("../colour.js").Meaning} Meaning
  */
 
-const ROW = 36;
 const TOP = 64;
 const MOST = 24; // tokens at a time; of a longer sentence, those around the chosen one
 
-/** @typedef {{first: number, count: number, block: number, think: number, way: number}} Plan what is drawn, how wide */
+/**
+ * @typedef {{first: number, count: number, row: number, block: number, think: number, way: number}} Plan
+ *   what is drawn, how high and how wide
+ */
 
 /** @type {import("../views.js").View} */
 export const pathsView = {
@@ -34,8 +38,9 @@ export const pathsView = {
     const {stack, layer} = state;
     const token = trace.tokens(stack)[state.token];
     const [most, share] = strongest(context, "self_attention");
-    context.say`Each token follows its own path through ${`${stack} ${layer}`}. The paths meet only in attention: there,
-      ${percent(share)} of what ${word(token)} gathers comes from ${most} (averaged over the heads).`;
+    context.lead`Each token follows its own path through ${`${stack} ${layer}`}. The paths meet only in attention.`;
+    context.say`In self-attention, ${percent(share)} of what ${word(token)} gathers comes from ${most} (averaged over
+      the heads).`;
     context.say`The feed-forward network is the same for all tokens but works on each one alone, so they can all be
       processed in parallel. ${coloured("x", "x")} goes in, attention produces ${coloured("z", "z")}, and the network
       produces ${coloured("r", "r")}. Each is added to what came before, and the sum moves on to the next layer.`;
@@ -50,24 +55,9 @@ export const pathsView = {
  * @returns {[HTMLElement, number]}
  */
 function strongest({trace, state}, attention) {
-  const row = meanWeights({trace, state}, attention, state.token);
+  const row = meanWeights(trace, `${state.stack}.${state.layer}.${attention}`, state.token);
   const best = row.indexOf(Math.max(...row));
   return [wordAt(trace.keyTokens(state.stack, attention), best), row[best]];
-}
-
-/**
- * @param {Pick<ViewContext, "trace" | "state">} context
- * @param {Attention} attention
- * @param {number} token
- */
-function meanWeights({trace, state}, attention, token) {
-  const weights = trace.array(`${state.stack}.${state.layer}.${attention}.weights`);
-  const [heads, , keys] = weights.shape;
-  return Array.from({length: keys}, (_, key) => {
-    let sum = 0;
-    for (let head = 0; head < heads; head++) sum += weights.at(head, token, key);
-    return sum / heads;
-  });
 }
 
 /** @param {ViewContext} context */
@@ -83,7 +73,7 @@ function draw(context) {
   const strips = isDecoder ? 5 : 4;
   const ways = isDecoder ? 7 : 5;
   const fixed = names + (isDecoder ? 2 : 1) * plan.block + plan.think + ways * plan.way;
-  const width = Math.max(58, Math.min(240, (context.room - fixed) / strips));
+  const width = Math.max(22, Math.min(240, (context.room - fixed) / strips));
 
   let x = names;
   tokens.forEach((_, row) => drawName(context, plan, row, names));
@@ -94,7 +84,7 @@ function draw(context) {
   };
   const arrows = () => {
     for (let row = 0; row < plan.count; row++) {
-      const y = TOP + row * ROW + ROW / 2;
+      const y = TOP + row * plan.row + plan.row / 2;
       const isChosen = plan.first + row === state.token;
       arrow(picture, {
         points: [
@@ -127,7 +117,7 @@ function draw(context) {
   arrows();
   column(`${path}.feed_forward.output`, "r", "r");
   arrows();
-  column(`${path}.output`, layer === trace.layers(stack) - 1 ? "output" : "next x", "x");
+  column(`${path}.output`, width < 40 ? "x" : layer === trace.layers(stack) - 1 ? "output" : "next x", "x");
   picture.describe(
     `${plan.count} tokens, one per row (${tokens.join(", ")}): each enters as x, attention mixes them into z, and ` +
       `the feed-forward network turns each z into r on its own.`,
@@ -142,12 +132,13 @@ function draw(context) {
  * @param {ViewContext} context
  * @returns {Plan}
  */
-function planOf({trace, state, room}) {
+function planOf({trace, state, room, tall}) {
   const all = trace.tokens(state.stack).length;
-  const count = Math.min(all, MOST);
-  const first = Math.max(0, Math.min(all - count, state.token - Math.floor(count / 2)));
+  const {height, count} = rowsThatFit(Math.min(all, MOST), tall - TOP - 8, {high: 36, low: 18});
+  const first = windowAround(all, count, state.token);
+  if (room < 600) return {first, count, row: height, block: 66, think: 42, way: 7};
   const isTight = state.stack === "decoder" || room < 700;
-  return {first, count, block: isTight ? 106 : 132, think: isTight ? 86 : 104, way: isTight ? 16 : 24};
+  return {first, count, row: height, block: isTight ? 106 : 132, think: isTight ? 86 : 104, way: isTight ? 16 : 24};
 }
 
 /**
@@ -162,22 +153,23 @@ function drawName(context, plan, row, width) {
   const position = plan.first + row;
   const token = trace.tokens(state.stack)[position];
   const current = position === state.token;
-  const y = TOP + row * ROW;
+  const y = TOP + row * plan.row;
   const group = picture.group({class: "token-name"}, () => {
     const {soft, strong} = shades("x", context.theme);
     picture.add(
       shape("rect", {
         x: 2,
-        y: y + 4,
+        y: y + 2,
         width: width - 8,
-        height: ROW - 8,
+        height: plan.row - 4,
         rx: 6,
         fill: current ? soft : "transparent",
         stroke: current ? strong : "transparent",
       }),
     );
-    const text = picture.ruler.fit(token, width - 24, 15, current);
-    label(picture, {x: width - 16, y: y + ROW / 2 + 5, text, size: 15, bold: current, anchor: "end"});
+    const size = letterSize(plan.row, 15);
+    const text = picture.ruler.fit(token, width - 24, size, current);
+    label(picture, {x: width - 16, y: y + plan.row / 2 + size / 3, text, size, bold: current, anchor: "end"});
   });
   pressable(picture, group, {
     label: `follow ${token}, position ${position}`,
@@ -203,10 +195,10 @@ function drawStrips(context, plan, {name, title, meaning, x, width}) {
     picture.group({opacity: position === state.token ? 1 : 0.62}, () => {
       strip(picture, {
         x,
-        y: TOP + row * ROW + 7,
+        y: TOP + row * plan.row + 0.19 * plan.row,
         values: tensor.row(position),
         width,
-        cellHeight: ROW - 14,
+        cellHeight: plan.row * 0.62,
         largest: size,
         meaning,
         name: `${title} of “${trace.tokens(state.stack)[position]}”`,
@@ -229,17 +221,18 @@ function drawMixing(context, plan, attention, x) {
   const {soft, strong} = shades("z", theme);
   const {stack, layer} = state;
   const isSelf = attention === "self_attention";
-  const height = plan.count * ROW;
+  const height = plan.count * plan.row;
   const middle = x + plan.block / 2;
   label(picture, {
     x: middle,
     y: 34,
-    text: isSelf ? "self-attention" : "enc-dec att.",
+    text: picture.ruler.fit(isSelf ? "self-attention" : "enc-dec att.", plan.block + plan.way, 14, true),
     size: 14,
     bold: true,
     anchor: "middle",
   });
-  const remark = isSelf ? "mixes tokens" : "mixes in the source";
+  const isNarrow = plan.block < 100;
+  const remark = isNarrow ? "mixes" : isSelf ? "mixes tokens" : "mixes in the source";
   label(picture, {x: middle, y: 51, text: remark, size: 12, quiet: true, anchor: "middle"});
   const area = {x, y: TOP, width: plan.block, height};
   const group = picture.group({}, () => {
@@ -254,7 +247,7 @@ function drawMixing(context, plan, attention, x) {
   const links = [];
   for (let row = 0; row < plan.count; row++) {
     const isChosen = plan.first + row === state.token;
-    meanWeights(context, attention, plan.first + row).forEach((weight, from) => {
+    meanWeights(trace, `${stack}.${layer}.${attention}`, plan.first + row).forEach((weight, from) => {
       const colour = isChosen ? strong : shades("neutral", theme).strong;
       links.push({from, to: row, weight: isChosen ? weight : weight * 0.3, colour});
     });
@@ -266,9 +259,9 @@ function drawMixing(context, plan, attention, x) {
     // The source has no rows here: its tokens are spread over the height. Keys beyond the rows come from the edge.
     leftY: (key) =>
       isSelf
-        ? TOP + Math.max(0, Math.min(height, (key - plan.first + 0.5) * ROW))
+        ? TOP + Math.max(0, Math.min(height, (key - plan.first + 0.5) * plan.row))
         : TOP + ((key + 0.5) * height) / keys,
-    rightY: (row) => TOP + (row + 0.5) * ROW,
+    rightY: (row) => TOP + (row + 0.5) * plan.row,
     links,
   }).setAttribute("pointer-events", "none");
 }
@@ -283,16 +276,30 @@ function drawThinking(context, plan, x) {
   const {trace, state} = context;
   const picture = context.picture("");
   const middle = x + plan.think / 2;
-  label(picture, {x: middle, y: 34, text: "feed-forward", size: 14, bold: true, anchor: "middle"});
-  label(picture, {x: middle, y: 51, text: "each alone", size: 12, quiet: true, anchor: "middle"});
+  label(picture, {
+    x: middle,
+    y: 34,
+    text: plan.think < 60 ? "ff" : "feed-forward",
+    size: 14,
+    bold: true,
+    anchor: "middle",
+  });
+  label(picture, {
+    x: middle,
+    y: 51,
+    text: plan.think < 60 ? "alone" : "each alone",
+    size: 12,
+    quiet: true,
+    anchor: "middle",
+  });
   for (let row = 0; row < plan.count; row++) {
     box(picture, {
       x,
-      y: TOP + row * ROW + 4,
+      y: TOP + row * plan.row + 0.1 * plan.row,
       width: plan.think,
-      height: ROW - 8,
+      height: 0.8 * plan.row,
       text: `${trace.config.d_model} → ${trace.config.d_ff}`,
-      size: 12,
+      size: letterSize(plan.row, 12),
       meaning: "r",
       current: plan.first + row === state.token,
     });

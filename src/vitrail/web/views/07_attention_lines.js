@@ -5,6 +5,7 @@ import {shape} from "../dom.js";
 import {css, headColour, shareRgb} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
 import {label} from "../draw/label.js";
+import {letterSize, rowsThatFit} from "../draw/fit.js";
 import {lines} from "../draw/lines.js";
 import {pressable, readable} from "../draw/reading.js";
 import {strongest} from "./attention_parts.js";
@@ -33,9 +34,10 @@ export const attentionLinesView = {
     const looking = lookingOf(context);
     const {from, to, heads, pinned} = looking;
     const asking = pinned === null ? trace.tokens(state.stack)[state.token] : from[pinned].text;
-    context.say`What should the model think of when it reads ${word(asking)}? Attention lets each word look at the
-      others and take what it needs from them. Each line connects a word to one that it looks at: the thicker the line,
-      the more attention. Each head has its own colour and its own way of looking.`;
+    context.lead`What should the model think of when it reads ${word(asking)}? The thicker the line, the more
+      attention.`;
+    context.say`Attention lets each word look at the others and take what it needs from them. Each head has its own
+      colour and its own way of looking.`;
     if (pinned !== null && heads.length) {
       const best = heads
         .map((head) => ({head, key: strongest(to.map((_, key) => looking.weight(head, pinned, key)))}))
@@ -115,7 +117,7 @@ function showControls(context, {heads, pinned}) {
     context.setOption("heads", next.length === all.length ? null : next.sort((a, b) => a - b).join(","));
   context.controls(
     anyOf({
-      title: "Heads",
+      title: "Show heads",
       key: "heads",
       choices: all.map((head) => ({
         value: String(head),
@@ -129,6 +131,8 @@ function showControls(context, {heads, pinned}) {
         choose(heads.includes(head) ? heads.filter((other) => other !== head) : [...heads, head]);
       },
     }),
+  );
+  context.more(
     oneOf({
       title: "Show",
       key: "choice-heads-view",
@@ -197,8 +201,8 @@ function drawLines(context, looking) {
   const {from, to, heads, pinned} = looking;
   const {room} = context;
   const isNarrow = room < 600;
-  const rowHeight = Math.max(from.length, to.length) > 40 ? 20 : 30;
-  const size = rowHeight < 24 ? 13 : 16;
+  const {height: rowHeight} = rowsThatFit(Math.max(from.length, to.length), context.tall - 44, {high: 30, low: 8});
+  const size = letterSize(rowHeight, 16);
   const longest = (/** @type {Group[]} */ groups) =>
     Math.max(...groups.map(({text}) => picture.ruler.width(text, size, true)));
   const cell = Math.max(5, Math.min(isNarrow ? 9 : 16, 130 / Math.max(1, heads.length)));
@@ -332,9 +336,9 @@ function drawMarks(context, looking, focus, {x, cell, rowHeight, top}) {
       picture.add(
         shape("rect", {
           x: x + place * cell,
-          y: top + key * rowHeight + 3,
+          y: top + (key + 0.1) * rowHeight,
           width: cell - 1,
-          height: rowHeight - 6,
+          height: rowHeight * 0.8,
           rx: 2,
           fill: css(shareRgb(share, headColour(head, picture.theme), picture.theme)),
           "data-head": head,
@@ -377,9 +381,12 @@ function drawMultiples(context, looking) {
   const even = Array.from({length: fit}, (_, place) => fit - place).find((number) => heads % number === 0) ?? 1;
   const perLine = even * 2 >= fit ? even : fit; // lines of equal length if that wastes little room
   const width = Math.floor((room - (perLine - 1) * 20) / perLine);
-  const rowHeight = Math.max(8, Math.min(16, 320 / Math.max(from.length, to.length)));
+  const most = Math.max(from.length, to.length);
+  const lineCount = Math.ceil(heads / perLine);
+  const space = Math.min(320, context.tall / lineCount - 18 - 46);
+  const {height: rowHeight} = rowsThatFit(most, space, {high: 16, low: 4});
   const size = Math.min(11, rowHeight * 0.85);
-  const height = Math.max(from.length, to.length) * rowHeight + 46;
+  const height = most * rowHeight + 46;
   /** @type {string[]} */
   const said = [];
   for (let head = 0; head < heads; head++) {

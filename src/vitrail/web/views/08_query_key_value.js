@@ -9,7 +9,7 @@ import {label} from "../draw/label.js";
 import {valueLegend} from "../draw/legend.js";
 import {AttentionParts, strongest} from "./attention_parts.js";
 import {oneOf, raised} from "./choices.js";
-import {equation, missing} from "./equation.js";
+import {equation, missing, SIGN, widthOf} from "./equation.js";
 import {columnsFor, wrappedHeight, wrappedVector} from "./wrapped_vector.js";
 
 /**
@@ -19,10 +19,13 @@ import {columnsFor, wrappedHeight, wrappedVector} from "./wrapped_vector.js";
  */
 
 const NAMES = {q: "query", k: "key", v: "value"};
-const MATRIX_HEIGHT = 116;
-const X_WIDTH = 150;
-const W_WIDTH = 112;
-const B_WIDTH = 66;
+const MATRIX_HEIGHT = 116; // if there is room
+const X_WIDTH = 60;
+const W_WIDTH = 98;
+const B_WIDTH = 44;
+const TWO_DIGITS = 32; // a cell as wide as "−1.23"
+const ONE_DIGIT = 26; // and as "−1.2"
+const ON_A_LINE = 16; // numbers: fewer make a picture that is too high for the first screen
 
 /** @type {import("../views.js").View} */
 export const queryKeyValueView = {
@@ -35,10 +38,11 @@ export const queryKeyValueView = {
     const {d_model, d_k} = context.trace.config;
     const asking = parts.queryTokens[parts.token];
     const seen = seenToken(context, parts);
-    context.say`Each head first turns a token’s ${d_model} numbers into three shorter vectors: a
-      ${coloured("q", "query")} (what the token is looking for), a ${coloured("k", "key")} (what others can find it by)
-      and a ${coloured("v", "value")} (what it passes on). Each is ${coloured("x", "x")} times a learned matrix and has
-      ${d_k} numbers instead of ${d_model}.`;
+    context.lead`A head turns the ${d_model} numbers of ${word(asking)} into a ${coloured("q", "query")}, a
+      ${coloured("k", "key")} and a ${coloured("v", "value")} of ${d_k} numbers each.`;
+    context.say`The ${coloured("q", "query")} is what the token is looking for, the ${coloured("k", "key")} what others
+      can find it by, and the ${coloured("v", "value")} what it passes on. Each is ${coloured("x", "x")} times a learned
+      matrix.`;
     if (parts.isCross) {
       context.say`Here the decoder asks. The query comes from ${word(asking)}; keys and values come from the top
         encoder’s output for the source, here for ${word(parts.keyTokens[seen])}. This is ${parts.headName}.`;
@@ -110,7 +114,8 @@ function draw(context, parts, seen) {
     const token = tokenOf(letter);
     const pieces = projectionPieces(context, parts, letter, token, largest);
     const {placed} = parts.positions;
-    if (placed && letter !== "v") pieces.push(placedPiece(context, parts, placed, letter, token, largest));
+    const {width} = pieces[pieces.length - 1];
+    if (placed && letter !== "v") pieces.push(placedPiece(context, parts, placed, letter, token, largest, width));
     y += equation(picture, {x: 0, y, pieces, room}).height + 10;
   }
   label(picture, {x: 0, y: y + 16, text: "scale of q, k and v", size: 12, quiet: true});
@@ -141,6 +146,7 @@ function projectionPieces(context, parts, letter, token, largest) {
   const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
   const x = tensor.row(token);
   const projection = parts.projection(letter);
+  const matrixHeight = Math.max(40, Math.min(MATRIX_HEIGHT, (context.tall - 30) / 3 - 68));
   const xWidth = isWide ? X_WIDTH : context.room;
   const wWidth = isWide ? W_WIDTH : context.room - 34;
   const isOutside = parts.isCross && letter !== "q";
@@ -176,20 +182,20 @@ function projectionPieces(context, parts, letter, token, largest) {
     {
       sign: "×",
       width: wWidth,
-      height: MATRIX_HEIGHT,
+      height: matrixHeight,
       name: "W",
       raised: letter.toUpperCase(),
       note: `${d_model} × ${d_k}`,
       meaning: letter,
       draw: (left, top) => {
-        const box = {x: left, y: top, width: wWidth, height: MATRIX_HEIGHT};
+        const box = {x: left, y: top, width: wWidth, height: matrixHeight};
         if (!projection) return missing(picture, {...box, meaning: letter});
         matrix(picture, {
           ...box,
           rows: d_model,
           columns: d_k,
           cellWidth: wWidth / d_k,
-          cellHeight: MATRIX_HEIGHT / d_model,
+          cellHeight: matrixHeight / d_model,
           value: projection.at,
           name: `W^${letter.toUpperCase()}`,
           meaning: letter,
@@ -200,7 +206,7 @@ function projectionPieces(context, parts, letter, token, largest) {
           "data-left": left,
           y: top,
           width: wWidth / d_k,
-          height: MATRIX_HEIGHT,
+          height: matrixHeight,
           visibility: "hidden",
         });
         picture.add(column);
@@ -226,7 +232,8 @@ function projectionPieces(context, parts, letter, token, largest) {
     });
   }
   const values = parts.vector(letter, token);
-  const [cellWidth, columns] = cells(context, d_k, isWide);
+  const taken = isWide ? widthOf(picture, pieces) : 0;
+  const {cellWidth, columns, digits} = cells(context.room - taken - SIGN, d_k);
   pieces.push({
     sign: "=",
     width: Math.min(columns, d_k) * cellWidth,
@@ -241,6 +248,7 @@ function projectionPieces(context, parts, letter, token, largest) {
         values,
         columns,
         cellWidth,
+        digits,
         name: `${letter} of “${from}”`,
         meaning: letter,
         largest,
@@ -268,16 +276,14 @@ function projectionPieces(context, parts, letter, token, largest) {
 }
 
 /**
- * How wide a cell is, and how many stand in a line.
- * @param {ViewContext} context
+ * How wide a cell is, how many stand in a line, and how many decimals their numbers have.
+ * @param {number} room
  * @param {number} d_k
- * @param {boolean} isWide
- * @returns {[number, number]}
  */
-function cells(context, d_k, isWide) {
-  const room = isWide ? context.room - X_WIDTH - W_WIDTH - B_WIDTH - 3 * 34 - 4 : context.room - 34;
-  const columns = columnsFor(d_k, room, isWide ? 40 : 33);
-  return [Math.min(52, Math.floor(room / Math.min(columns, d_k))), columns];
+function cells(room, d_k) {
+  const columns = Math.max(columnsFor(d_k, room, TWO_DIGITS), Math.min(ON_A_LINE, columnsFor(d_k, room, ONE_DIGIT)));
+  const cellWidth = Math.min(52, Math.floor(room / Math.min(columns, d_k)));
+  return {cellWidth, columns, digits: cellWidth < TWO_DIGITS ? 1 : 2};
 }
 
 /**
@@ -288,15 +294,15 @@ function cells(context, d_k, isWide) {
  * @param {"q" | "k"} letter
  * @param {number} token
  * @param {number} largest
+ * @param {number} width of the vector before it, which it stands under
  * @returns {Piece}
  */
-function placedPiece(context, parts, placed, letter, token, largest) {
+function placedPiece(context, parts, placed, letter, token, largest, width) {
   const {d_k} = context.trace.config;
-  const isWide = context.room >= 700;
   const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
   const before = parts.vector(letter, token);
   const values = parts.vector(parts.positions.meeting[letter], token);
-  const [cellWidth, columns] = cells(context, d_k, isWide);
+  const {cellWidth, columns, digits} = cells(width, d_k);
   return {
     sign: placed.sign,
     width: Math.min(columns, d_k) * cellWidth,
@@ -311,6 +317,7 @@ function placedPiece(context, parts, placed, letter, token, largest) {
         values,
         columns,
         cellWidth,
+        digits,
         name: `${letter} of “${from}” ${placed.word}`,
         meaning: letter,
         largest,

@@ -2,22 +2,25 @@
 
 import {coloured, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
-import {shades} from "../colour.js";
+import {shades, valueColour} from "../colour.js";
 import {decimal, extent, precise} from "../numbers.js";
 import {strip} from "../draw/matrix.js";
 import {label} from "../draw/label.js";
+import {fadeIn} from "../draw/motion.js";
+import {letterSize, rowsThatFit} from "../draw/fit.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
 import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
-import {bareStrip, columnsFor, LINE, wrappedVector} from "./wrapped_vector.js";
+import {bareStrip, LINE, wrappedVector} from "./wrapped_vector.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
- * @typedef {import("../draw/picture.js").Picture} Picture
+ * @typedef {{x: number, y: number, room: number}} Place of the sum, and how wide it may be
  */
 
-const ROW = 28;
+const ROW = 28; // the height of a key's line, if there is room
 const DIGITS = 2;
+const SUM_HEIGHT = 54; // of the running sum
 const MOST = 30; // keys; of a longer sentence, the best matches
 
 /** @type {import("../views.js").View} */
@@ -31,9 +34,9 @@ export const scoreView = {
     const asking = parts.queryTokens[parts.token];
     const scores = parts.array("scores").row(parts.head, parts.token);
     const key = chosenKey(context, parts, scores);
-    context.say`How much should ${word(asking)} look at each token? Multiply its ${coloured("q", "query")} with each
-      ${coloured("k", "key")}, number by number, and add up the products. This dot product is large if the two vectors
-      point the same way.`;
+    context.lead`How much should ${word(asking)} look at each token? Its ${coloured("q", "query")} times each
+      ${coloured("k", "key")}, number by number, added up.`;
+    context.say`This dot product is large if the two vectors point the same way.`;
     const allowed = parts.isMasked ? scores.slice(0, parts.token + 1) : scores;
     const best = strongest(allowed);
     context.say`In ${parts.headName}, ${word(asking)} matches ${wordAt(parts.keyTokens, best)} best, with a score of
@@ -71,12 +74,15 @@ function draw(context, parts, scores, key) {
   picture.describe(`q of “${asking}” times each k: ${names.slice(0, 40).join(", ")}.`);
   const {room} = context;
   const seen = scores.map((score, at) => (isHidden(parts, at) ? -Infinity : score));
-  const shown = keysToShow(seen, MOST, key);
+  const fit = rowsThatFit(Math.min(MOST, seen.length), context.tall - 74, {high: ROW, low: 14});
+  const shown = keysToShow(seen, fit.count, key);
   const {meeting, placed} = parts.positions;
   const query = parts.vector(meeting.q, parts.token);
   const isWide = room >= 600;
   const nameWidth = Math.min(isWide ? 130 : 80, picture.ruler.widest(parts.keyTokens, 14, true) + 4);
-  const stripWidth = isWide ? Math.min(240, room * 0.28) : room - nameWidth - 90;
+  const share = query.length > 32 ? 0.36 : 0.44; // on a wide screen the sum stands beside the keys
+  const listWidth = isWide ? Math.floor(room * share) : room;
+  const stripWidth = isWide ? Math.max(70, (listWidth - nameWidth - 90) * 0.55) : room - nameWidth - 90;
   const left = nameWidth + 10;
   const largest = Math.max(
     extent(query).size,
@@ -110,22 +116,37 @@ function draw(context, parts, scores, key) {
     bold: true,
     meaning: "k",
   });
-  const columns = scoreColumns(parts, scores, left + stripWidth + 18, room, isWide);
+  const columns = scoreColumns(parts, scores, left + stripWidth + 18, listWidth, isWide);
   for (const column of columns) {
     label(picture, {x: column.right, y: top - 10, text: column.title, size: 13, bold: true, anchor: "end"});
   }
   const panel = shape("g", {class: "terms"});
-  const panelTop = top + shown.length * ROW + 30;
-  drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores, shown});
+  const terms = isWide
+    ? {x: listWidth + 28, y: 0, room: room - listWidth - 28}
+    : {x: 0, y: top + shown.length * fit.height + 30, room};
+  drawKeys(context, parts, {
+    left,
+    top,
+    nameWidth,
+    stripWidth,
+    largest,
+    columns,
+    key,
+    isWide,
+    scores,
+    shown,
+    row: fit.height,
+    width: listWidth,
+  });
   picture.add(panel);
-  const show = (/** @type {number} */ at) => drawTerms(context, parts, panel, panelTop, at);
+  const show = (/** @type {number} */ at) => drawTerms(context, parts, panel, terms, at);
   readable(picture, {
     x: 0,
     y: top,
     rows: shown.length,
     columns: 1,
-    cellWidth: Math.max(room - 2, left + stripWidth + 60),
-    cellHeight: ROW,
+    cellWidth: Math.max(listWidth - 2, left + stripWidth + 60),
+    cellHeight: fit.height,
     label: `Scores: ${names.slice(0, 12).join(", ")}`,
     describe: (row) => [
       `${placed ? `${placed.word} q` : "q"} of “${asking}” · k of “${parts.keyTokens[shown[row]]}”`,
@@ -184,60 +205,65 @@ function scoreColumns(parts, scores, left, room, isWide) {
  * @param {AttentionParts} parts
  * @param {{left: number, top: number, nameWidth: number, stripWidth: number, largest: number, key: number,
  *   columns: {title: string, values: Float32Array, right: number}[], isWide: boolean, scores: Float32Array,
- *   shown: number[]}} given
+ *   shown: number[], row: number, width: number}} given
  */
-function drawKeys(context, parts, {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores, shown}) {
+function drawKeys(context, parts, given) {
+  const {left, top, nameWidth, stripWidth, largest, columns, key, isWide, scores, shown, row: high, width} = given;
+  const text = letterSize(high, 14);
   const picture = context.picture("");
   const {strong, soft} = shades("neutral", picture.theme);
   const before = columns[columns.length - 2]?.right ?? left + stripWidth;
-  const barLeft = before + 24;
-  const barRight = columns[columns.length - 1].right - 66;
+  const barLeft = before + 12;
+  const barRight = Math.max(barLeft, columns[columns.length - 1].right - 62);
   const {size} = extent(scores);
   const zero = (barLeft + barRight) / 2;
-  shown.forEach((row, place) => {
-    const token = parts.keyTokens[row];
-    const y = top + place * ROW;
-    const hidden = isHidden(parts, row);
+  shown.forEach((at, place) => {
+    const token = parts.keyTokens[at];
+    const y = top + place * high;
+    const baseline = y + high / 2 + text * 0.36;
+    const hidden = isHidden(parts, at);
     picture.group({opacity: hidden ? 0.45 : null}, () => {
-      if (row === key) picture.add(shape("rect", {x: 0, y, width: context.room, height: ROW, rx: 6, fill: soft}));
-      const text = picture.ruler.fit(token, nameWidth, 14, row === key);
-      label(picture, {x: nameWidth, y: y + 19, text, anchor: "end", bold: row === key});
+      if (at === key) picture.add(shape("rect", {x: 0, y, width, height: high, rx: 6, fill: soft}));
+      const name = picture.ruler.fit(token, nameWidth, text, at === key);
+      label(picture, {x: nameWidth, y: baseline, text: name, size: text, anchor: "end", bold: at === key});
       bareStrip(picture, {
         x: left,
-        y: y + 4,
-        values: parts.vector(parts.positions.meeting.k, row),
+        y: y + 0.14 * high,
+        values: parts.vector(parts.positions.meeting.k, at),
         width: stripWidth,
-        cellHeight: ROW - 8,
+        cellHeight: 0.72 * high,
         name: "k",
         meaning: "k",
         largest,
       });
       if (isWide) {
-        const length = size > 0 ? (Math.abs(scores[row]) / size) * (zero - barLeft) : 0;
-        const bar = {x: scores[row] < 0 ? zero - length : zero, y: y + 7, width: Math.max(1, length), height: ROW - 14};
+        const length = size > 0 ? (Math.abs(scores[at]) / size) * (zero - barLeft) : 0;
+        const x = scores[at] < 0 ? zero - length : zero;
+        const bar = {x, y: y + high / 4, width: Math.max(1, length), height: high / 2};
         picture.add(shape("rect", {...bar, rx: 3, fill: strong}));
       }
       for (const {values, right} of columns) {
         const bold = values === scores;
-        label(picture, {x: right, y: y + 19, text: decimal(values[row]), anchor: "end", numeric: true, bold});
+        const number = decimal(values[at]);
+        label(picture, {x: right, y: baseline, text: number, size: text, anchor: "end", numeric: true, bold});
       }
     });
   });
   if (isWide) {
-    const line = {x1: zero, x2: zero, y1: top, y2: top + shown.length * ROW, stroke: strong, "stroke-width": 1};
+    const line = {x1: zero, x2: zero, y1: top, y2: top + shown.length * high, stroke: strong, "stroke-width": 1};
     picture.add(shape("line", line));
   }
 }
 
 /**
- * The dot product with one key, written out below.
+ * The dot product with one key, written out beside the keys or below them.
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {SVGElement} panel
- * @param {number} top
+ * @param {Place} place
  * @param {number} key
  */
-function drawTerms(context, parts, panel, top, key) {
+function drawTerms(context, parts, panel, {x, y: top, room}, key) {
   const picture = context.picture("");
   const query = parts.vector(parts.positions.meeting.q, parts.token);
   const terms = parts.positions.scoreParts(parts).map((part) => ({
@@ -250,9 +276,9 @@ function drawTerms(context, parts, panel, top, key) {
     for (const {heading, vector, letter, total, missing} of terms) {
       const title = heading(key);
       const other = vector(key);
-      if (other) y = drawProduct(context, {y, title, query, other, letter, total});
+      if (other) y = drawProduct(context, {x, y, room, title, query, other, letter, total});
       else {
-        label(picture, {x: 0, y: y + 16, text: `${title} = ${decimal(total)} (${missing})`});
+        label(picture, {x, y: y + 16, text: `${title} = ${decimal(total)} (${missing})`});
         y += 36;
       }
     }
@@ -264,28 +290,61 @@ function drawTerms(context, parts, panel, top, key) {
       DIGITS,
     );
     const sum = terms.map(({title}, index) => `${decimal(shown[index])} (${title})`).join(" + ");
-    label(picture, {x: 0, y: y + 16, text: `score = ${sum} = ${decimal(score)}`, bold: true, size: 15});
+    label(picture, {x, y: y + 16, text: `score = ${sum} = ${decimal(score)}`, bold: true, size: 15});
   });
+}
+
+/**
+ * How the score grows term by term: a bar from the sum so far to the next. Gives the lower edge.
+ * @param {ViewContext} context
+ * @param {Place & {products: number[], letter: string}} given
+ */
+function drawRunningSum(context, {x, y, room, products, letter}) {
+  const picture = context.picture("");
+  const sums = products.reduce((all, value) => [...all, all[all.length - 1] + value], [0]);
+  const {least, most} = extent(sums);
+  const unit = SUM_HEIGHT / Math.max(1e-9, most - least);
+  const at = (/** @type {number} */ sum) => y + (most - sum) * unit;
+  const width = room / products.length;
+  const grows = letter !== context.player.lastSum;
+  context.player.lastSum = letter;
+  picture.group({class: "running-sum", "pointer-events": "none"}, () => {
+    const zero = {x, y: at(0), width: room, height: 1, fill: shades("neutral", picture.theme).strong};
+    picture.add(shape("rect", zero), zero);
+    products.forEach((value, index) => {
+      const bar = {
+        x: x + index * width,
+        y: at(Math.max(sums[index], sums[index + 1])),
+        width: Math.max(1, width - 1.5),
+        height: Math.max(1, Math.abs(value) * unit),
+      };
+      const fill = valueColour(Math.sign(value) * 0.7, 1, picture.theme);
+      const node = picture.add(shape("rect", {...bar, rx: 1.5, fill}), bar);
+      if (grows) fadeIn(node, 45 * index);
+    });
+  });
+  return y + SUM_HEIGHT + 22;
 }
 
 /**
  * Two vectors and their products, in lines, and the sum.
  * @param {ViewContext} context
- * @param {{
- *   y: number, title: string, query: ArrayLike<number>, other: ArrayLike<number>, letter: string, total: number}} given
+ * @param {Place & {
+ *   title: string, query: ArrayLike<number>, other: ArrayLike<number>, letter: string, total: number}} given
  * @returns {number} where it ends
  */
-function drawProduct(context, {y, title, query, other, letter, total}) {
+function drawProduct(context, {x, y, room, title, query, other, letter, total}) {
   const picture = context.picture("");
   const length = query.length;
-  const left = 34;
-  const columns = columnsFor(length, context.room - left, context.room < 600 ? 33 : 44);
-  const cellWidth = Math.min(52, Math.floor((context.room - left) / columns));
+  const left = x + 34;
+  const lines = Math.ceil(length / Math.max(1, Math.floor((room - 34) / 33)));
+  const columns = Math.ceil(length / lines);
+  const cellWidth = Math.min(52, Math.floor((room - 34) / columns));
   const products = Float64Array.from({length}, (_, index) => query[index] * other[index]);
   const shown = addsUp(products, total, DIGITS);
   const largest = Math.max(extent(query).size, extent(other).size);
   const largestProduct = extent(products).size;
-  label(picture, {x: 0, y: y + 16, text: title, bold: true, size: 15});
+  label(picture, {x, y: y + 16, text: title, bold: true, size: 15});
   let top = y + 30;
   for (let first = 0; first < length; first += columns) {
     const slice = (/** @type {ArrayLike<number>} */ values) => Array.from(values).slice(first, first + columns);
@@ -319,6 +378,6 @@ function drawProduct(context, {y, title, query, other, letter, total}) {
     top += 3 * (LINE + 2) + 12;
   }
   const text = `sum of all ${length} products: ${decimal(total, DIGITS)}`;
-  label(picture, {x: 0, y: top + 12, text, bold: true, size: 15});
-  return top + 34;
+  label(picture, {x, y: top + 12, text, bold: true, size: 15});
+  return drawRunningSum(context, {x: left, y: top + 26, room: columns * cellWidth, products: shown, letter: title});
 }

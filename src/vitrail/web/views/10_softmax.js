@@ -6,8 +6,10 @@ import {headColour} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
 import {columnLabels, columnLabelsHeight} from "../draw/matrix.js";
 import {label} from "../draw/label.js";
+import {letterSize, rowsThatFit} from "../draw/fit.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
+import {drawWeightedSum, inPhase, phaseOf, sequenceControls} from "./weighting_sequence.js";
 import {AttentionParts, keysToShow, strongest} from "./attention_parts.js";
 import {raised} from "./choices.js";
 
@@ -36,9 +38,10 @@ export const softmaxView = {
     const scaled = parts.array("scaled").row(parts.head, parts.token);
     const weights = parts.array("weights").row(parts.head, parts.token);
     const best = strongest(weights);
-    context.say`The more numbers a vector has, the larger its dot products. So each score is divided by the square root
-      of that number: ${`√${d_k} = ${decimal(Math.sqrt(d_k), 2)}`}. The softmax then turns the scores into weights: all
-      positive, adding up to ${"1"}.`;
+    context.lead`Scores are divided by ${`√${d_k} = ${decimal(Math.sqrt(d_k), 2)}`}; the softmax makes them weights that
+      add up to ${"1"}.`;
+    context.say`The more numbers a vector has, the larger its dot products: that is why they are divided by the square
+      root of that number. The softmax makes them all positive.`;
     context.say`In ${parts.headName}, ${word(asking)} gives ${percent(weights[best])} of its attention to
       ${wordAt(parts.keyTokens, best)}: the score ${decimal(scores[best])} becomes ${decimal(scaled[best])}, and
       ${raised("e", decimal(scaled[best]))} is ${percent(weights[best])} of the sum over all tokens.`;
@@ -47,6 +50,7 @@ export const softmaxView = {
         ${"0"}, so that ${coloured("z", "nothing")} of them reaches the result.`;
     }
     parts.sayPositions(context);
+    context.controls(sequenceControls(context));
     draw(context, parts, {scores, scaled, weights});
   },
 };
@@ -139,7 +143,7 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
   const width = names.length * cellWidth;
   const box = {x: nameWidth, y: top, width, height: steps.length * rowHeight};
   columnLabels(picture, {box, names, current: strongest(weights)});
-  steps.forEach((step, row) => {
+  const drawStep = (/** @type {Step} */ step, /** @type {number} */ row) => {
     const y = top + row * rowHeight;
     band(context, {x: nameWidth, y: y + 3, width, height: rowHeight - 6});
     label(picture, {x: nameWidth - 10, y: y + 25, text: step.name, bold: true, anchor: "end"});
@@ -155,10 +159,11 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
         bold: step.bold,
       });
     });
-  });
+  };
+  steps.forEach((step, row) => inPhase(context, row, () => drawStep(step, row)));
   const base = top + box.height + 130;
   const colour = headColour(parts.head, picture.theme);
-  names.forEach((_, key) => {
+  const drawBar = (/** @type {number} */ key) => {
     const height = Math.max(1, weights[key] * 112);
     const barWidth = Math.min(40, cellWidth - 10);
     picture.add(
@@ -172,12 +177,17 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
       }),
       {x: nameWidth, y: base, width, height: 2},
     );
+  };
+  inPhase(context, 2, () => {
+    names.forEach((_, key) => drawBar(key));
+    label(picture, {x: nameWidth - 10, y: base - 4, text: "as bars", size: 13, quiet: true, anchor: "end"});
+    band(context, {x: nameWidth, y: base, width, height: 1.5});
   });
-  label(picture, {x: nameWidth - 10, y: base - 4, text: "as bars", size: 13, quiet: true, anchor: "end"});
-  band(context, {x: nameWidth, y: base, width, height: 1.5});
+  drawWeightedSum(context, parts, weights, {nameWidth, cellWidth, y: base + 14});
+  picture.reach(nameWidth + width, base + 76); // nothing jumps while it is played
   readable(picture, {
     ...box,
-    rows: steps.length,
+    rows: Math.min(steps.length, phaseOf(context) + 1),
     columns: names.length,
     cellWidth,
     cellHeight: rowHeight,
@@ -197,20 +207,25 @@ function drawAcross(context, parts, steps, {nameWidth, cellWidth, size}, weights
  */
 function drawDown(context, parts, steps, weights, tell) {
   const picture = context.picture("");
-  const rowHeight = 30;
   const isWide = context.room >= 600;
   const nameWidth = Math.min(isWide ? 150 : 86, picture.ruler.widest(parts.keyTokens, 14, true) + 4);
   const cellWidth = isWide ? 110 : Math.floor((context.room - nameWidth - 8) / steps.length);
   const left = nameWidth + 8;
   const top = 16 + 18 * Math.max(...steps.map((step) => step.heading.length));
   const best = strongest(weights);
+  const {height: rowHeight, count} = rowsThatFit(Math.min(weights.length, MOST), context.tall - top - 26, {
+    high: 30,
+    low: 16,
+  });
+  const size = letterSize(rowHeight, 14);
+  const down = rowHeight / 2 + size * 0.36;
   steps.forEach(({heading}, column) => {
     const x = left + (column + 1) * cellWidth - 8;
     heading.forEach((text, line) => label(picture, {x, y: 20 + 18 * line, text, bold: true, anchor: "end"}));
   });
   const barLeft = left + steps.length * cellWidth + 16;
   const room = context.room - barLeft - 4;
-  const shown = keysToShow(weights, MOST, parts.token);
+  const shown = keysToShow(weights, count, parts.token);
   const others = weights.length - shown.length;
   shown.forEach((key, row) => {
     const token = parts.keyTokens[key];
@@ -218,24 +233,26 @@ function drawDown(context, parts, steps, weights, tell) {
     band(context, {x: left, y: y + 2, width: steps.length * cellWidth, height: rowHeight - 4});
     label(picture, {
       x: nameWidth,
-      y: y + 20,
-      text: picture.ruler.fit(token, nameWidth, 14, key === best),
+      y: y + down,
+      size,
+      text: picture.ruler.fit(token, nameWidth, size, key === best),
       anchor: "end",
       bold: key === best,
     });
-    steps.forEach((step, column) => {
+    steps.slice(0, phaseOf(context) + 1).forEach((step, column) => {
       const text = step.write(step.values[key]);
       label(picture, {
         x: left + (column + 1) * cellWidth - 8,
-        y: y + 20,
+        y: y + down,
+        size,
         text,
         anchor: "end",
         numeric: true,
         bold: step.bold,
       });
     });
-    if (isWide) {
-      const bar = {x: barLeft, y: y + 6, width: Math.max(1, weights[key] * room), height: rowHeight - 12};
+    if (isWide && phaseOf(context) >= 2) {
+      const bar = {x: barLeft, y: y + rowHeight / 5, width: Math.max(1, weights[key] * room), height: rowHeight * 0.6};
       picture.add(shape("rect", {...bar, rx: 3, fill: headColour(parts.head, picture.theme)}), bar);
     }
   });

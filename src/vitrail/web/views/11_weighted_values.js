@@ -1,6 +1,6 @@
 // Row 11, weighted values and their sum: what a token takes from the others.
 
-import {coloured, word, wordAt} from "../context.js";
+import {coloured, plain, word, wordAt} from "../context.js";
 import {shape} from "../dom.js";
 import {css, inkOn, shades, shareRgb, headColour} from "../colour.js";
 import {decimal, extent, percent, precise} from "../numbers.js";
@@ -8,6 +8,7 @@ import {strip} from "../draw/matrix.js";
 import {label} from "../draw/label.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
+import {subscript} from "./head_matrices.js";
 import {AttentionParts, strongest} from "./attention_parts.js";
 import {oneOf} from "./choices.js";
 import {bareStrip} from "./wrapped_vector.js";
@@ -33,9 +34,10 @@ export const weightedValuesView = {
     const asking = parts.queryTokens[parts.token];
     const weights = parts.array("weights").row(parts.head, parts.token);
     const best = strongest(weights);
-    context.say`Each token’s ${coloured("v", "value")} is multiplied by its attention weight. Tokens that matter little
-      almost vanish; ${wordAt(parts.keyTokens, best)}, with ${percent(weights[best])}, counts most. The sum is
-      ${coloured("z", "z")}: what ${parts.headName} has to say about ${word(asking)}.`;
+    context.lead`Each ${coloured("v", "value")} times its weight; their sum is ${coloured("z", nameOfZ(parts))},
+      what head ${plain(String(parts.head))} has to say about ${word(asking)}.`;
+    context.say`Tokens that matter little almost vanish; ${wordAt(parts.keyTokens, best)}, with
+      ${percent(weights[best])}, counts most. This is ${parts.headName}.`;
     context.say`Each column below adds up to the last digit shown. The terms are rounded to make that work; point at one
       for the exact number.`;
     parts.sayPositions(context);
@@ -43,6 +45,14 @@ export const weightedValuesView = {
     draw(context, parts, weights);
   },
 };
+
+/**
+ * The z of one head: "z₂". Without a number, z is what all heads found together (views 6 and 14).
+ * @param {AttentionParts} parts
+ */
+function nameOfZ({head}) {
+  return `z${subscript(head)}`;
+}
 
 /**
  * The rows of the sum, in the sentence's order; in long sentences the smaller ones are added together.
@@ -280,8 +290,8 @@ function drawSum(
 ) {
   const picture = context.picture("");
   /** @type {{name: string, values: ArrayLike<number>}[]} */
-  const rows = [{name: parts.isOff ? "sum" : "z", values: z}];
-  if (parts.isOff) rows.push({name: "z = 0", values: parts.array("z").row(parts.head, parts.token)});
+  const rows = [{name: parts.isOff ? "sum" : nameOfZ(parts), values: z}];
+  if (parts.isOff) rows.push({name: `${nameOfZ(parts)} = 0`, values: parts.array("z").row(parts.head, parts.token)});
   const {soft, ink} = shades("z", picture.theme);
   rows.forEach(({name, values}, row) => {
     const top = y + row * (ROW + 4);

@@ -5,8 +5,10 @@ import {headColour} from "../colour.js";
 import {decimal, percent, precise} from "../numbers.js";
 import {matrix, rowLabels} from "../draw/matrix.js";
 import {label} from "../draw/label.js";
+import {letterSize} from "../draw/fit.js";
 import {AttentionParts, strongest} from "./attention_parts.js";
-import {raised} from "./choices.js";
+import {oneOf, raised} from "./choices.js";
+import {subscript} from "./head_matrices.js";
 import {equation, missing} from "./equation.js";
 
 /**
@@ -31,19 +33,31 @@ export const matricesView = {
     const {queryTokens, keyTokens, token} = parts;
     const weights = parts.array("weights").row(parts.head, token);
     const best = strongest(weights);
-    context.say`In practice the model does not go token by token. It stacks the ${queryTokens.length} tokens into one
-      matrix ${coloured("x", "X")}, one row each (${word(queryTokens[token])} is row ${token}), and a single
-      multiplication gives all queries: ${`${queryTokens.length} × ${d_model}`} times ${`${d_model} × ${d_k}`} is
-      ${`${queryTokens.length} × ${d_k}`}.`;
+    context.lead`All ${queryTokens.length} tokens at once, as rows of one matrix ${coloured("x", "X")}: one
+      multiplication gives every query.`;
+    context.say`In practice the model does not go token by token: ${`${queryTokens.length} × ${d_model}`} times
+      ${`${d_model} × ${d_k}`} is ${`${queryTokens.length} × ${d_k}`}. ${word(queryTokens[token])} is row ${token}.`;
     context.say`Queries times transposed keys (${raised("QK", "T")}) give a score for each pair of tokens. The scores
       are divided by ${decimal(Math.sqrt(d_k))} and go through the softmax row by row. In ${parts.headName}, the largest
       weight of ${word(queryTokens[token])} is ${percent(weights[best])}, for ${wordAt(keyTokens, best)}. The weights
-      times ${coloured("v", "V")} are ${coloured("z", "Z")}.`;
+      times ${coloured("v", "V")} are ${coloured("z", `Z${subscript(parts.head)}`)}.`;
     if (parts.isCross) {
       context.say`Keys and values come from the encoder’s output, which has one row for each of the ${keyTokens.length}
         source tokens.`;
     }
     parts.sayPositions(context);
+    context.controls(
+      oneOf({
+        title: "Show",
+        key: "choice-matrices-of",
+        choices: [
+          {value: "projections", text: "Q, K and V"},
+          {value: "attention", text: "softmax(QKᵀ) V"},
+        ],
+        current: context.option("matrices-of", "projections"),
+        onpick: (value) => context.setOption("matrices-of", value === "projections" ? null : value),
+      }),
+    );
     draw(context, parts);
   },
 };
@@ -57,28 +71,32 @@ function draw(context, parts) {
   const {room} = context;
   const {queryTokens, keyTokens} = parts;
   const {d_k, d_model} = context.trace.config;
-  const row = rowHeight(Math.max(queryTokens.length, keyTokens.length));
-  let y = 0;
-  const hasNames = room >= 600 && row >= 9; // the tokens beside their rows, if there is room
-  const left = hasNames ? NAMES : 0;
-  for (const letter of /** @type {Letter[]} */ (["q", "k", "v"])) {
-    const pieces = projectionPieces(context, parts, letter, row, hasNames);
-    y += equation(picture, {x: left, y, pieces, room: room - left}).height;
+  if (context.option("matrices-of", "projections") === "attention") {
+    const {bias} = parts.positions;
+    const divided = `Q Kᵀ / √${d_k}${bias ? ` ${bias.title}` : ""}`;
+    label(picture, {
+      x: 0,
+      y: 16,
+      text: `softmax( ${divided} ) V = Z${subscript(parts.head)}, step by step`,
+      bold: true,
+      size: 15,
+    });
+    equation(picture, {x: 0, y: 36, pieces: attentionPieces(context, parts), room});
+  } else {
+    const height = Math.min(120, context.tall / 3 - 58);
+    const row = Math.max(1.5, Math.min(11, height / Math.max(queryTokens.length, keyTokens.length)));
+    const hasNames = room >= 600 && row >= 7; // the tokens beside their rows, if there is room
+    const left = hasNames ? NAMES : 0;
+    let y = 0;
+    for (const letter of /** @type {Letter[]} */ (["q", "k", "v"])) {
+      const pieces = projectionPieces(context, parts, letter, {row, hasNames, height});
+      y += equation(picture, {x: left, y, pieces, room: room - left}).height;
+    }
   }
-  y += 26;
-  const {bias} = parts.positions;
-  const divided = `Q Kᵀ / √${d_k}${bias ? ` ${bias.title}` : ""}`;
-  label(picture, {x: 0, y: y - 6, text: `softmax( ${divided} ) V = Z, step by step`, bold: true, size: 15});
-  equation(picture, {x: 0, y, pieces: attentionPieces(context, parts), room});
   picture.describe(
     `X, ${queryTokens.length} by ${d_model}, times W^Q, W^K and W^V gives Q, K and V with ${d_k} columns. ` +
       `Q times K transposed gives ${queryTokens.length} by ${keyTokens.length} scores. Their softmax times V gives Z.`,
   );
-}
-
-/** @param {number} tokens */
-function rowHeight(tokens) {
-  return Math.max(1.5, Math.min(11, 150 / tokens));
 }
 
 /**
@@ -86,11 +104,10 @@ function rowHeight(tokens) {
  * @param {ViewContext} context
  * @param {AttentionParts} parts
  * @param {Letter} letter
- * @param {number} row
- * @param {boolean} hasNames
+ * @param {{row: number, hasNames: boolean, height: number}} given height: of W
  * @returns {Piece[]}
  */
-function projectionPieces(context, parts, letter, row, hasNames) {
+function projectionPieces(context, parts, letter, {row, hasNames, height}) {
   const picture = context.picture("");
   const {d_model, d_k, bias} = context.trace.config;
   const isNarrow = context.room < 600;
@@ -100,7 +117,6 @@ function projectionPieces(context, parts, letter, row, hasNames) {
   const isOutside = parts.isCross && letter !== "q";
   const xWidth = isNarrow ? 150 : 230;
   const short = isNarrow ? 84 : 110;
-  const height = 120;
   const size = letter.toUpperCase();
   const made = parts.array(letter);
   const head = parts.headOf(letter);
@@ -213,7 +229,14 @@ function tokenMatrix(context, parts, given) {
     meaning,
     draw: (x, y) => {
       if (given.hasNames) {
-        rowLabels(picture, {box: {x, y, width, height}, names: tokens, size: 10.5, width: NAMES - 6, current, gap: 6});
+        rowLabels(picture, {
+          box: {x, y, width, height},
+          names: tokens,
+          size: letterSize(row, 10.5),
+          width: NAMES - 6,
+          current,
+          gap: 6,
+        });
       }
       matrix(picture, {
         x,
@@ -259,7 +282,7 @@ function attentionPieces(context, parts) {
   const weights = parts.array("weights");
   const short = isNarrow ? 84 : 88;
   const fit = isNarrow ? 130 : (context.room - 3 * short - 5 * 34) / 3; // all of it in one line
-  const row = Math.max(0.75, Math.min(11, fit / Math.max(keyTokens.length, queryTokens.length)));
+  const row = Math.max(0.75, Math.min(15, fit / Math.max(keyTokens.length, queryTokens.length)));
   const square = keyTokens.length * row;
   const suffix = placed ? `, ${placed.word}` : "";
   /** @type {Piece} */
@@ -342,7 +365,7 @@ function attentionPieces(context, parts) {
       sign: parts.positions.moreValues(parts).length ? "→" : "=",
       ...tokenMatrix(context, parts, {
         ...common,
-        name: parts.isOff ? "Z (off)" : "Z",
+        name: `Z${subscript(head)}${parts.isOff ? " (off)" : ""}`,
         meaning: "z",
         columns: d_k,
         at: (t, i) => z.at(head, t, i),

@@ -34,11 +34,12 @@ export const headsView = {
     const {heads, kv_heads, d_k, d_model} = context.trace.config;
     const show = context.option("heads-as", "steps");
     if (heads === 1) {
-      context.say`This model has a single head, whose ${coloured("z", "Z")} has ${d_k} columns. Other models do all of
-        that several times in parallel, each time with different matrices.`;
+      context.lead`This model has a single head, whose ${coloured("z", "Z")} has ${d_k} columns.`;
+      context.say`Other models do all of that several times in parallel, each time with different matrices.`;
     } else {
-      context.say`This layer does all of that ${heads} times, each time with different matrices: ${heads} heads, each
-        free to look for something else. Each produces its own ${coloured("z", "Z")} with ${d_k} columns.`;
+      context.lead`${heads} heads do all of that side by side, each with matrices of its own and a ${coloured("z", "Z")}
+        of its own.`;
+      context.say`Each head is free to look for something else. Its ${coloured("z", "Z")} has ${d_k} columns.`;
     }
     context.say`The next sub-layer expects one matrix, so the heads’ results are placed side by side
       (${`${heads} × ${d_k} = ${heads * d_k}`} columns) and multiplied by ${raised("W", "O")}. Each token, such as
@@ -79,8 +80,10 @@ function drawSteps(context, parts) {
   const {room} = context;
   const {heads, d_k, d_model} = context.trace.config;
   const {queryTokens} = parts;
-  const row = Math.max(0.75, Math.min(7, 84 / Math.max(queryTokens.length, parts.keyTokens.length)));
-  const width = room < 600 ? 58 : 74;
+  const perHead = context.tall / (heads > 4 ? 4.6 : 3.6) - 62;
+  const most = Math.max(queryTokens.length, parts.keyTokens.length);
+  const row = Math.max(0.75, Math.min(7, 84 / most, perHead / most));
+  const width = room < 600 ? 58 : heads > 4 ? 52 : 74;
   const blockWidth = 4 * width + 2 * 10 + 34;
   const perLine = Math.max(1, Math.floor((room + 24) / (blockWidth + 24)));
   const blockHeight = Math.max(queryTokens.length, parts.keyTokens.length) * row + 62;

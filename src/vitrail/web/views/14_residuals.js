@@ -2,10 +2,12 @@
 
 import {arrow} from "../draw/frame.js";
 import {coloured, plain, word} from "../context.js";
-import {decimal, extent} from "../numbers.js";
+import {decimal, extent, precise} from "../numbers.js";
+import {addsUp} from "./adding_up.js";
 import {drawLayer, layerHeight, SUBLAYER_NAMES} from "../draw/layer.js";
 import {label} from "../draw/label.js";
 import {moments} from "../arithmetic.js";
+import {oneOf} from "./choices.js";
 import {strip} from "../draw/matrix.js";
 import {valueLegend} from "../draw/legend.js";
 
@@ -17,7 +19,9 @@ import {valueLegend} from "../draw/legend.js";
  */
 
 const FIRST = 6; // numbers that are written out
+const DIGITS = 3;
 const NUMBER = 60;
+const SMALL_ENOUGH = 0.7; // stacked layers may be scaled down so far before only one is shown
 
 /** @type {import("../views.js").View} */
 export const residualsView = {
@@ -35,9 +39,9 @@ export const residualsView = {
     const before = trace.array(isPost ? `${addNorm}.sum` : trace.residual(stack, layer, number)).row(state.token);
     const {mean, variance} = moments(before);
     const letter = sublayer === "feed_forward" ? "r" : "z";
-    context.say`What ${SUBLAYER_NAMES[sublayer]} finds for ${word(token)} does not replace the word but is added to it:
-      ${coloured("x", "x")} + ${coloured(letter, letter)}. So the word itself, and what earlier layers found, always
-      gets through.`;
+    context.lead`What ${plain(SUBLAYER_NAMES[sublayer])} finds for ${word(token)} is added to it:
+      ${coloured("x", "x")} + ${coloured(letter, letter)}.`;
+    context.say`It does not replace the word. So the word itself, and what earlier layers found, always gets through.`;
     const deviation = Math.sqrt(variance);
     const shift = trace.config.bias ? " and adds a learned bias" : "";
     const norm = `Layer norm brings them to 0 and 1, then multiplies each number by a learned gain${shift}.`;
@@ -49,8 +53,21 @@ export const residualsView = {
         numbers have mean ${decimal(mean, 3)} and standard deviation ${decimal(deviation, 3)}. ${plain(norm)} The sum
         itself is passed on unchanged.`;
     }
-    const bottom = drawStrips(context, linesOf(context, number));
-    drawStacks(context, bottom + 40);
+    const shows = context.option("residuals-of", "vectors");
+    context.controls(
+      oneOf({
+        title: "Show",
+        key: "choice-residuals-of",
+        choices: [
+          {value: "vectors", text: "this token"},
+          {value: "stacks", text: "the dotted lines"},
+        ],
+        current: shows,
+        onpick: (value) => context.setOption("residuals-of", value === "vectors" ? null : value),
+      }),
+    );
+    if (shows === "stacks") drawStacks(context);
+    else drawStrips(context, linesOf(context, number));
   },
 };
 
@@ -121,15 +138,16 @@ function drawStrips(context, lines) {
   const picture = context.picture("x, z, x + z and the layer norm, as strips");
   const narrow = room < 560;
   const left = narrow ? 0 : 146;
-  const written = FIRST * NUMBER;
-  const beside = room >= left + 240 + written;
-  const width = Math.max(280, beside ? room - left - written - 24 : room - left);
+  const besideWidth = FIRST * NUMBER;
+  const beside = room >= left + 240 + besideWidth;
+  const width = Math.max(240, beside ? room - left - besideWidth - 24 : room - left);
   const vectors = lines.map(({name}) => trace.array(name).row(state.token));
   const largest = Math.max(...vectors.map((vector) => extent(vector).size));
   if (beside) {
     const x = left + width + 24;
     label(picture, {x, y: 16, text: `the first ${FIRST} of ${trace.config.d_model} numbers`, size: 13, quiet: true});
   }
+  const written = addingUp(lines, vectors);
   let y = narrow ? 26 : 30;
   lines.forEach(({sign, title, note, meaning}, index) => {
     const vector = vectors[index];
@@ -140,8 +158,10 @@ function drawStrips(context, lines) {
     }
     const cells = {values: vector, largest, meaning, name: title, cellHeight: 38};
     strip(picture, {...cells, x: left, y, width, key: `residual-${index}`});
-    const first = {...cells, values: vector.subarray(0, FIRST), cellWidth: NUMBER, digits: 3};
-    if (beside) strip(picture, {...first, x: left + width + 24, y, key: `residual-first-${index}`});
+    const exact = vector.subarray(0, FIRST);
+    const first = {...cells, values: written[index] ?? exact, cellWidth: NUMBER, digits: DIGITS};
+    const describe = (/** @type {number} */ at) => [`${title}, number ${at}`, precise(exact[at])];
+    if (beside) strip(picture, {...first, describe, x: left + width + 24, y, key: `residual-first-${index}`});
     const {mean, variance} = moments(vector);
     const numbers = `mean ${decimal(mean, 2)}, standard deviation ${decimal(Math.sqrt(variance), 2)}`;
     const remarks = narrow ? [note, numbers] : [`${note} · ${numbers}`];
@@ -157,37 +177,54 @@ function drawStrips(context, lines) {
       })
       .join("; "),
   );
-  return y + 20;
 }
 
 /**
- * Two stacked encoders and decoders (or as many as there are) with their dotted residual lines.
- * @param {ViewContext} context
- * @param {number} top
+ * The first numbers of x, what is added to it and the sum, rounded so that they add up as they are shown.
+ * @param {Line[]} lines
+ * @param {ArrayLike<number>[]} vectors
+ * @returns {Record<number, number[]>} by line
  */
-function drawStacks(context, top) {
+export function addingUp(lines, vectors) {
+  const sum = lines.findIndex(({sign}) => sign === "=");
+  const added = lines.findIndex(({name}) => name.endsWith(".output") && !name.includes("add_norm"));
+  /** @type {Record<number, number[]>} */
+  const written = {0: [], [added]: [], [sum]: []};
+  for (let at = 0; at < FIRST; at++) {
+    const total = Number(vectors[sum][at].toFixed(DIGITS));
+    const [x, found] = addsUp([vectors[0][at], vectors[added][at]], total, DIGITS);
+    written[0].push(x);
+    written[added].push(found);
+    written[sum].push(total);
+  }
+  return written;
+}
+
+/**
+ * Two stacked encoders and decoders (or as many as fit) with their dotted residual lines.
+ * @param {ViewContext} context
+ */
+function drawStacks(context) {
   const {trace, state} = context;
-  const picture = context.picture("");
+  const picture = context.picture("The dotted residual lines through stacked layers");
   const both = context.room >= 500;
   const between = 60;
   const width = both ? Math.min(320, (context.room - between) / 2) : Math.min(320, context.room);
   /** @type {Stack[]} */
   const stacks = both ? ["encoder", "decoder"] : [state.stack];
   const space = 20;
-  const heights = stacks.map((stack) => layersShown(context, stack).length * (layerHeight(trace, stack, true) + space));
-  const bottom = top + 44 + Math.max(...heights);
-  label(picture, {
-    x: 0,
-    y: top + 8,
-    text: both ? "The dotted lines through the stacks" : "The dotted lines",
-    size: 16,
-    bold: true,
-  });
+  const pitch = Math.max(...stacks.map((stack) => layerHeight(trace, stack, true) + space));
+  const number = Math.max(1, Math.min(2, Math.floor(context.tall / SMALL_ENOUGH / pitch)));
+  const bottom = 24 + Math.max(...stacks.map((stack) => layersShown(context, stack, number).length)) * pitch;
+  picture.describe(
+    `${number === 1 ? "One layer" : "Two layers"} of ${stacks.join(" and ")}; a dotted line carries x around every ` +
+      `sub-layer, whose result is added to it.`,
+  );
   let memoryStart = 0;
   stacks.forEach((stack, index) => {
     const x = index * (width + between);
     let y = bottom;
-    for (const layer of layersShown(context, stack)) {
+    for (const layer of layersShown(context, stack, number)) {
       const {box, memory} = drawLayer(picture, {
         trace,
         stack,
@@ -230,13 +267,14 @@ function drawStacks(context, top) {
 }
 
 /**
- * The chosen layer and a neighbour, from the bottom up.
+ * The chosen layer and, if two fit, a neighbour, from the bottom up.
  * @param {ViewContext} context
  * @param {Stack} stack
+ * @param {number} number
  */
-function layersShown({trace, state}, stack) {
+function layersShown({trace, state}, stack, number) {
   const count = trace.layers(stack);
-  if (count === 1) return [0];
-  const first = Math.min(state.stack === stack ? state.layer : 0, count - 2);
+  if (Math.min(number, count) === 1) return [Math.min(state.layer, count - 1)];
+  const first = Math.min(state.layer, count - 2);
   return [first, first + 1];
 }

@@ -6,6 +6,7 @@ import {plain, word} from "../context.js";
 import {shape} from "../dom.js";
 import {arrow} from "../draw/frame.js";
 import {label} from "../draw/label.js";
+import {letterSize} from "../draw/fit.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {numberTable} from "../draw/table.js";
 import {positionsOf} from "../positions/kinds.js";
@@ -21,6 +22,7 @@ import {pickerRow} from "../shell/pickers.js";
 
 const MOST_WRITTEN = 16; // longer sentences have cells too small for numbers
 const LONG = 40; // tokens; beyond this, cells are too small for names
+const TABLE = 140; // the height of the table below the matrices
 
 /** @type {import("../views.js").View} */
 export const maskedView = {
@@ -28,6 +30,11 @@ export const maskedView = {
   row: 16,
   title: "Masked self-attention",
   pickers: ["head", "step"],
+  place: ({layer}, trace) => ({
+    stack: "decoder",
+    layer: Math.min(layer, trace.layers("decoder") - 1),
+    sublayer: "self_attention",
+  }),
   render(context) {
     const {trace, state} = context;
     const layer = Math.min(state.layer, trace.layers("decoder") - 1);
@@ -44,9 +51,10 @@ export const maskedView = {
     const {step, head} = state;
     const hidden = tokens.length - 1 - step;
     const weights = trace.array(`${name}.weights`);
-    context.say`When a decoder chooses a word, the words after it do not exist yet, so it must not see them: before the
-      softmax their scores are set to ${"−∞"}, and after it their weights are exactly ${"0"}. At step ${step + 1}, with
-      ${word(tokens[step])} as the newest input, ${plain(later(hidden))}.`;
+    context.lead`The words after ${word(tokens[step])} are hidden: ${"−∞"} before the softmax, exactly ${"0"} after
+      it.`;
+    context.say`When a decoder chooses a word, the words after it do not exist yet, so it must not see them. At step
+      ${step + 1}, with ${word(tokens[step])} as the newest input, ${plain(later(hidden))}.`;
     const own = weights.at(head, step, step);
     const which = `head ${head}${sharing(context)}`;
     if (step === 0) {
@@ -86,9 +94,9 @@ function draw(context, name) {
   const names = Math.min(110, picture.ruler.widest(tokens, 14, true)) + 10;
   const gap = 64;
   const slant = 24; // the last column's name leans over its edge
-  const isBeside = room > 760 && ((room - gap - slant) / 2 - names) / tokens.length >= 15;
+  const isBeside = room > 720 && ((room - gap - slant) / 2 - names) / tokens.length >= (tokens.length > LONG ? 4 : 12);
   const space = (isBeside ? (room - gap - slant) / 2 : room - slant) - names;
-  const cells = cellsFor(tokens.length, space);
+  const cells = cellsFor(tokens.length, space, (context.tall - TABLE - 90) / tokens.length);
   const above = (tokens.length > LONG ? 24 : columnLabelsHeight(picture, tokens, cells.width, 13)) + 34;
   const digits = tokens.length <= MOST_WRITTEN && cells.width >= 36 ? 1 : undefined;
   const width = names + tokens.length * cells.width;
@@ -110,15 +118,16 @@ function draw(context, name) {
  * How large the cells of a matrix are.
  * @param {number} tokens
  * @param {number} space
+ * @param {number} highest
  */
-function cellsFor(tokens, space) {
+function cellsFor(tokens, space, highest) {
   const each = space / tokens;
   if (tokens > LONG) {
-    const side = Math.max(3, Math.min(15, each));
+    const side = Math.max(3, Math.min(15, each, highest));
     return {width: side, height: side};
   }
-  const width = Math.max(15, Math.min(52, each));
-  return {width, height: width < 24 ? Math.max(width, 15) : Math.min(width, 30)};
+  const width = Math.max(12, Math.min(52, each));
+  return {width, height: Math.max(10, Math.min(highest, width < 24 ? Math.max(width, 15) : Math.min(width, 30)))};
 }
 
 /**
@@ -172,12 +181,13 @@ function drawRow(context, name, y) {
   const root = Math.sqrt(trace.config.d_k);
   const {bias} = positionsOf(trace);
   const unmasked = (/** @type {number} */ key) => scores[key] / root + (bias ? bias.of(trace, head, step, key) : 0);
-  const shown = keysToShow(weights, isLong ? 14 : tokens.length, step);
+  const most = Math.max(4, Math.floor((room - 130) / 46));
+  const shown = keysToShow(weights, isLong ? Math.min(14, most) : most, step);
   const some = (/** @type {ArrayLike<number>} */ row) => shown.map((key) => row[key]);
   const divided = `q·k / √d_k${bias ? ` ${bias.title}` : ""}`;
   const nameWidth = Math.max(112, picture.ruler.width(divided, 14, true) + 20);
   const cellWidth = (room - nameWidth) / shown.length;
-  const which = isLong ? `, its ${shown.length} largest weights of ${tokens.length}` : "";
+  const which = shown.length < tokens.length ? `, its ${shown.length} largest weights of ${tokens.length}` : "";
   label(picture, {x: 0, y, text: `the row of “${tokens[step]}”${which}`, bold: true});
   numberTable(picture, {
     x: 0,
@@ -196,6 +206,7 @@ function drawRow(context, name, y) {
     ],
     name: `Step ${step + 1}, before and after the mask and after the softmax`,
     current: shown.indexOf(step),
+    rowHeight: 26,
     cellWidth: Math.max(46, Math.min(90, cellWidth)),
     size: cellWidth < 56 ? 13 : 15,
     key: "masked-row",
@@ -246,8 +257,8 @@ function drawMatrix(context, values, {x, y, above, cells, digits, isAfter}) {
     const middle = box.x + (step + 0.5) * cells.width;
     label(picture, {x: middle, y: y - 6, text: tokens[step], size: 13, bold: true, anchor: "middle"});
   } else {
-    rowLabels(picture, {box, names: tokens, size: 14, width: 110, current: step});
-    columnLabels(picture, {box, names: tokens, size: 13, current: step, gap: 6});
+    rowLabels(picture, {box, names: tokens, size: letterSize(cells.height, 14), width: 110, current: step});
+    columnLabels(picture, {box, names: tokens, size: letterSize(1.4 * cells.width, 13), current: step, gap: 6});
   }
   label(picture, {x, y: y - above + 14, text: title, bold: true, size: 14});
   return box;

@@ -3,10 +3,11 @@
 import {softmax} from "../arithmetic.js";
 import {shades} from "../colour.js";
 import {shape} from "../dom.js";
-import {count, decimal, percent, precise} from "../numbers.js";
+import {count, notZero, percent, precise} from "../numbers.js";
 import {plain, word} from "../context.js";
 import {arrow, box} from "../draw/frame.js";
 import {label} from "../draw/label.js";
+import {letterSize, rowsThatFit} from "../draw/fit.js";
 import {strip} from "../draw/matrix.js";
 import {readable} from "../draw/reading.js";
 import {oneOf} from "./choices.js";
@@ -28,6 +29,7 @@ export const outputView = {
   row: 17,
   title: "Linear and softmax",
   pickers: ["step"],
+  opensUnsure: true,
   render(context) {
     if (!context.trace.has("logits")) context.inside("output"); // the studio sends them
     const temperature = readTemperature(context.option("warmth", "1"));
@@ -77,6 +79,8 @@ function paint(context, temperature, top) {
   const chosen = target.ids[step];
   const size = trace.config.d_model;
   const largest = Math.exp(trace.array("log_probs").at(step, best));
+  context.lead`One score for each of ${count(vocabulary.length)} words, and their softmax: ${word(vocabulary[best])}
+    gets ${percent(chances[best])}.`;
   context.say`The top decoder's ${size} numbers at step ${step + 1} are multiplied by a matrix of ${size} ×
     ${count(vocabulary.length)} numbers. This gives one score, a logit, for every word the model knows. The softmax
     turns the logits into probabilities; ${word(vocabulary[best])} gets the largest, ${percent(largest)}.`;
@@ -135,7 +139,8 @@ function draw(context, chances, temperature, top) {
   const {step} = state;
   const {vocabulary, target} = trace;
   const picture = context.picture("From the decoder's output to a word");
-  const width = Math.min(room, 900);
+  const isWide = room >= 700; // on a wide screen the bars stand beside the path that leads to them
+  const width = isWide ? Math.floor(room * 0.4) : room;
   const logits = scoresOf(trace).row(step);
   const logProbs = trace.array("log_probs").row(step);
   const output = trace.array("decoder.output").row(step);
@@ -163,6 +168,7 @@ function draw(context, chances, temperature, top) {
   };
 
   title("decoder output", `${output.length} numbers`);
+  const most = (context.tall - 262) / 2; // for each of the two pictures of the whole vocabulary
   const first = strip(picture, {
     x: 0,
     y,
@@ -185,6 +191,7 @@ function draw(context, chances, temperature, top) {
       width,
       vocabulary,
       values: logits,
+      tall: most,
       name: "Logits",
       write: precise,
       current: best,
@@ -202,17 +209,36 @@ function draw(context, chances, temperature, top) {
     width,
     vocabulary,
     values: temperature === 1 ? logProbs : chances,
+    tall: most,
     name: temperature === 1 ? "Log-probabilities" : "Probabilities",
     write: precise,
     ...(temperature === 1 ? {} : {colour: shades("decoder", theme).strong}),
     current: best,
     key: "output-log-probs",
   });
-  operation(third, trace.search.kind === "sample" ? "sample" : "argmax");
-  const rows = drawChances(context, {y, width, chances, logits, logProbs, top, isBent: temperature !== 1});
+  const choice = trace.search.kind === "sample" ? "sample" : "argmax";
+  const place = isWide ? {x: width + 44, y: 0, width: room - width - 44} : {x: 0, y, width};
+  if (isWide) {
+    const from = third.y + third.height / 2;
+    arrow(picture, {
+      points: [
+        [width + 8, from],
+        [width + 24, from],
+        [width + 24, 30],
+        [width + 40, 30],
+      ],
+      width: 3,
+    });
+  } else {
+    operation(third, choice);
+    place.y = y;
+  }
+  const rows = drawChances(context, {...place, chances, logits, logProbs, top, isBent: temperature !== 1});
   const chosen = target.ids[step];
-  label(picture, {x: 0, y: rows + 34, text: "the word", size: 15, quiet: true});
-  label(picture, {x: 84, y: rows + 36, text: vocabulary[chosen], size: 24, bold: true, meaning: "decoder"});
+  const said = `${choice}: the word is`;
+  label(picture, {x: place.x, y: rows + 30, text: said, size: 15, quiet: true});
+  const beside = place.x + picture.ruler.width(said, 15) + 14;
+  label(picture, {x: beside, y: rows + 32, text: vocabulary[chosen], size: 24, bold: true, meaning: "decoder"});
   picture.describe(
     `Step ${step + 1}: ${largestPlaces(chances, 5)
       .map((id) => `“${vocabulary[id]}” ${percent(chances[id])}`)
@@ -224,10 +250,10 @@ function draw(context, chances, temperature, top) {
  * The most probable words, and one bar for all others. Gives the lower edge.
  * @param {ViewContext} context
  * @param {{
- *   y: number, width: number, chances: Float64Array, logits: Float32Array, logProbs: Float32Array, top: number,
- *   isBent: boolean}} given
+ *   x: number, y: number, width: number, chances: Float64Array, logits: Float32Array, logProbs: Float32Array,
+ *   top: number, isBent: boolean}} given
  */
-function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}) {
+function drawChances(context, {x, y, width, chances, logits, logProbs, top, isBent}) {
   const {trace, state, theme} = context;
   const picture = context.picture("");
   const {vocabulary} = trace;
@@ -235,21 +261,21 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
   const shown = largestPlaces(logits, Math.min(top, vocabulary.length));
   if (!shown.includes(chosen)) shown.push(chosen);
   const others = vocabulary.length - shown.length;
-  const isNarrow = width < 560;
-  const nameWidth = isNarrow ? 92 : 130;
+  const isNarrow = width < 400;
+  const nameWidth = isNarrow ? 92 : 100;
   const hasLogits = trace.has("logits");
   const columns = [
     {name: "logit", values: logits},
-    {name: "log-probability", values: logProbs},
+    {name: "log-prob.", values: isBent ? chances.map(Math.log) : logProbs},
   ];
   const numbers = isNarrow ? [] : hasLogits ? columns : columns.slice(1);
-  const numberWidth = 104;
-  const left = nameWidth + numbers.length * numberWidth + 18;
-  const right = width - 66;
+  const numberWidth = 72;
+  const left = x + nameWidth + numbers.length * numberWidth + 18;
+  const right = x + width - 84;
   const unit = right - left;
   numbers.forEach(({name}, index) => {
     label(picture, {
-      x: nameWidth + (index + 1) * numberWidth,
+      x: x + nameWidth + (index + 1) * numberWidth,
       y: y + 14,
       text: name,
       size: 13,
@@ -257,33 +283,35 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
       anchor: "end",
     });
   });
-  label(picture, {x: width, y: y + 14, text: "probability", size: 13, quiet: true, anchor: "end"});
+  label(picture, {x: x + width, y: y + 14, text: "probability", size: 13, quiet: true, anchor: "end"});
   const start = y + 24;
   const names = [...shown.map((id) => vocabulary[id]), ...(others > 0 ? [`${count(others)} others`] : [])];
   const values = [...shown.map((id) => chances[id]), ...(others > 0 ? [restOf(chances, shown)] : [])];
   const plainly = [...shown.map((id) => Math.exp(logProbs[id])), restOf(Array.from(logProbs, Math.exp), shown)];
+  const {height: row} = rowsThatFit(names.length, context.tall - start - 40, {high: ROW, low: 15});
+  const size = letterSize(row, 15);
   names.forEach((name, index) => {
     const isOthers = index >= shown.length;
     const isChosen = !isOthers && shown[index] === chosen;
-    const rowTop = start + index * ROW;
-    const middle = rowTop + ROW / 2 + 5;
+    const rowTop = start + index * row;
+    const middle = rowTop + row / 2 + size / 3;
     label(picture, {
-      x: nameWidth,
+      x: x + nameWidth,
       y: middle,
-      text: picture.ruler.fit(name, nameWidth, 15, isChosen),
-      size: 15,
+      text: picture.ruler.fit(name, nameWidth, size, isChosen),
+      size,
       anchor: "end",
       bold: isChosen,
       quiet: isOthers,
     });
     if (!isOthers) {
       numbers.forEach((column, place) => {
-        const text = decimal(column.values[shown[index]], 2);
+        const text = notZero(column.values[shown[index]], 2);
         label(picture, {
-          x: nameWidth + (place + 1) * numberWidth,
+          x: x + nameWidth + (place + 1) * numberWidth,
           y: middle,
           text,
-          size: 14,
+          size,
           anchor: "end",
           numeric: true,
         });
@@ -292,9 +320,9 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     picture.add(
       shape("rect", {
         x: left,
-        y: rowTop + 4,
+        y: rowTop + 3,
         width: Math.max(1, values[index] * unit),
-        height: ROW - 8,
+        height: row - 6,
         rx: 3,
         fill: shades(isChosen ? "decoder" : "neutral", theme).strong,
         opacity: isOthers ? 0.5 : null,
@@ -303,42 +331,47 @@ function drawChances(context, {y, width, chances, logits, logProbs, top, isBent}
     if (isBent) {
       const at = left + plainly[index] * unit;
       picture.add(
-        shape("path", {d: `M${at} ${rowTop + 1}v${ROW - 2}`, stroke: shades("q", theme).strong, "stroke-width": 2.5}),
+        shape("path", {d: `M${at} ${rowTop + 1}v${row - 2}`, stroke: shades("q", theme).strong, "stroke-width": 2.5}),
       );
     }
     label(picture, {
-      x: width,
+      x: x + width,
       y: middle,
       text: percent(values[index]),
-      size: 14,
+      size,
       anchor: "end",
       numeric: true,
       bold: isChosen,
     });
   });
   readable(picture, {
-    x: 0,
+    x,
     y: start,
     rows: names.length,
     columns: 1,
     cellWidth: width,
-    cellHeight: ROW,
+    cellHeight: row,
     label: `The most probable words: ${names
       .slice(0, 5)
       .map((name, index) => `${name} ${percent(values[index])}`)
       .join(", ")}`,
-    describe: (row) => {
-      if (row >= shown.length) return [`${count(others)} other words together`, precise(values[row])];
-      const id = shown[row];
+    describe: (place) => {
+      if (place >= shown.length) return [`${count(others)} other words together`, precise(values[place])];
+      const id = shown[place];
       return [
         `${id}: “${vocabulary[id]}”`,
         ...(hasLogits ? [`logit ${precise(logits[id])}`] : []),
         `log-probability ${precise(logProbs[id])}`,
         `probability ${precise(Math.exp(logProbs[id]))}`,
-        ...(isBent ? [`at this temperature ${precise(values[row])}`] : []),
+        ...(isBent
+          ? [
+              `at this temperature ${precise(values[place])}`,
+              `log-probability at this temperature ${precise(Math.log(values[place]))}`,
+            ]
+          : []),
       ];
     },
     key: "output-chances",
   });
-  return start + names.length * ROW;
+  return start + names.length * row;
 }

@@ -8,7 +8,6 @@ import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {chooseWords, chosenWords, findWords, MOST_WORDS} from "./chosen_words.js";
 import {foldedVocabulary} from "./folded_vocabulary.js";
-import {inRow} from "./live.js";
 
 /** @typedef {import("../context.js").ViewContext} ViewContext */
 
@@ -25,13 +24,14 @@ export const vocabularyView = {
     const {vocabulary} = trace;
     const ids = chosenWords(context);
     const current = currentId(context, ids);
-    context.say`Before training, the model was given its vocabulary: a list of ${count(vocabulary.length)} words. It can
-      write no others. To the model a word is a place in this list: ${word(vocabulary[current])} is number
-      ${String(current)}, counting from 0.`;
+    context.lead`To the model a word is a place in a list of ${count(vocabulary.length)}:
+      ${word(vocabulary[current])} is number ${String(current)}.`;
+    context.say`The model was given this list, its vocabulary, before training. It can write no other words. The numbers
+      count from 0.`;
     context.say`As a vector, that is ${count(vocabulary.length)} numbers, all ${"0"} except for a single ${"1"}: a
       one-hot vector. Below are those of ${ids.length} ${plain(ids.length === 1 ? "word" : "words")}. Choose your own:
       the next two views use the same columns.`;
-    context.controls(search(context, ids));
+    context.controls(...search(context, ids));
     draw(context, ids, current);
   },
 };
@@ -47,7 +47,7 @@ function currentId(context, ids) {
 }
 
 /**
- * The chosen words, and a search through all.
+ * A search through all words, whose results drop down while it has the focus; and the chosen words.
  * @param {ViewContext} context
  * @param {number[]} ids
  */
@@ -74,11 +74,7 @@ function search(context, ids) {
       ),
     ),
   );
-  chosen.style.flexWrap = "wrap";
-  const found = element("div", {class: "picker", role: "group", "aria-label": "Words found"});
-  found.style.flexWrap = "wrap";
-  found.style.maxHeight = "9.5rem";
-  found.style.overflowY = "auto";
+  const found = element("div", {class: "found", role: "group", "aria-label": "Words found"});
   const told = element("span", {class: "needs-studio", role: "status"});
   const typed = element("input", {
     type: "search",
@@ -121,17 +117,16 @@ function search(context, ids) {
       {type: "button", "data-key": "vocabulary-reset", onclick: () => chooseWords(context, [])},
       "reset",
     );
-  const all = element(
-    "div",
-    {},
-    inRow(element("span", {class: "picker-title"}, "Columns"), chosen, reset || ""),
-    inRow(element("span", {class: "picker-title"}, "Vocabulary"), typed, told),
-    found,
-  );
-  all.style.maxWidth = "100%";
-  all.style.display = "grid";
-  all.style.gap = "0.5rem";
-  return all;
+  return [
+    element("div", {class: "word-search"}, typed, told, found),
+    element(
+      "div",
+      {class: "picker-line long"},
+      element("span", {class: "picker-title"}, "Columns"),
+      chosen,
+      reset || "",
+    ),
+  ];
 }
 
 /**

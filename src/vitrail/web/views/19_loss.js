@@ -2,12 +2,13 @@
 
 import {shades, valueColour} from "../colour.js";
 import {element, shape} from "../dom.js";
-import {count, decimal, percent, precise} from "../numbers.js";
+import {count, decimal, notZero, percent, precise} from "../numbers.js";
 import {plain, word} from "../context.js";
 import {label} from "../draw/label.js";
+import {rowsThatFit} from "../draw/fit.js";
 import {readable} from "../draw/reading.js";
 import {addsUp} from "./adding_up.js";
-import {oneOf} from "./choices.js";
+import {oneOf, toldApart} from "./choices.js";
 import {chosenWords} from "./chosen_words.js";
 import {lossTerms} from "./distribution.js";
 import {forcedReference, forcedTranslation, halfWay, probeRecords, probeSentences} from "./forced.js";
@@ -33,7 +34,7 @@ export const lossView = {
     const probes = probeSentences(trace);
     const which = sourceOf(context, probes.length);
     const records = which.startsWith("probe") ? probeRecords(trace, Number(which.slice(5))) : [];
-    const asked = Number(context.option("position", "0"));
+    const asked = Number(context.option("position", String(leastSure(context, which, records))));
     const wanted = Number.isInteger(asked) ? Math.max(0, asked) : 0;
     const given = Number(context.option("record", String(halfWay(records, wanted))));
     const record = Math.max(0, Math.min(records.length - 1, Number.isInteger(given) ? given : records.length - 1));
@@ -74,6 +75,19 @@ export const lossView = {
 };
 
 /**
+ * The position to show first: where the model is least sure of the correct word; while it learns, the first.
+ * @param {ViewContext} context
+ * @param {string} which
+ * @param {import("./forced.js").ProbeRecord[]} records
+ */
+function leastSure({trace}, which, records) {
+  if (records.length) return 0; // a record at which nothing is sure is chosen instead
+  const forced = (which === "reference" ? forcedReference(trace) : null) ?? forcedTranslation(trace);
+  const sure = Array.from({length: forced.length}, (_, at) => forced.logProb(at, forced.ids[at]) ?? -Infinity);
+  return sure.indexOf(Math.min(...sure));
+}
+
+/**
  * Which translation counts as correct: "reference", "own" (the model's), or "probe0", "probe1" …
  * @param {ViewContext} context
  * @param {number} probes
@@ -95,6 +109,7 @@ function sourcePicker(context, which, probes) {
   const first = context.trace.reference
     ? {value: "reference", text: "your reference"}
     : {value: "own", text: "this translation"};
+  const texts = toldApart(probes.map(({source}) => source));
   return oneOf({
     key: "loss-against",
     title: "Sentence",
@@ -102,18 +117,13 @@ function sourcePicker(context, which, probes) {
       first,
       ...probes.map(({source}, index) => ({
         value: `probe${index}`,
-        text: shorten(source),
+        text: texts[index],
         spoken: `probe sentence: ${source}`,
       })),
     ],
     current: which,
     onpick: (value) => context.update({options: {against: value, position: null, record: null}}),
   });
-}
-
-/** @param {string} text */
-function shorten(text) {
-  return text.length > 34 ? `${text.slice(0, 32)}…` : text;
 }
 
 /**
@@ -124,7 +134,7 @@ function askForReference(context) {
   const {translate, request, trace} = context;
   if (!translate || !request) {
     if (trace.reference) return;
-    context.controls(
+    context.note(
       element(
         "p",
         {class: "needs-studio"},
@@ -149,7 +159,7 @@ function askForReference(context) {
     "aria-label": "Reference translation",
     "data-key": "loss-reference",
   });
-  context.controls(
+  context.more(
     element(
       "form",
       {
@@ -187,6 +197,8 @@ function paint(context, forced, position, which) {
   const smoothing = forced.smoothing
     ? ` (label smoothing spreads ${percent(forced.smoothing)} over all ${count(forced.vocabulary)} words)`
     : "";
+  context.lead`The correct word is ${word(forced.tokens[position])}; the model gives it ${percent(p)}. The difference is
+    what it learns from.`;
   context.say`At position ${position + 1} the correct word is ${word(forced.tokens[position])}. Given the correct words
     before it, the model assigns it ${percent(p)}; the target is ${percent(q)}${plain(smoothing)}.`;
   context.say`The difference, model minus target, is the gradient: training lowers the logits of words with a positive
@@ -233,10 +245,12 @@ function draw(context, forced, position, shown, result) {
   const others = forced.vocabulary - shown.length;
   const terms = others > 0 ? [...result.terms, result.others] : result.terms;
   const names = [...shown.map((id) => trace.vocabulary[id]), ...(others > 0 ? [`${count(others)} others`] : [])];
-  const nameWidth = 104;
-  const width = Math.max(600, Math.min(room, 900));
-  const panel = (width - nameWidth - 12) / 4;
-  const bar = panel - 70;
+  const isNarrow = room < 560;
+  const nameWidth = isNarrow ? 66 : 104;
+  const width = Math.min(room, 900);
+  const panel = (width - nameWidth - 12) / (isNarrow ? 3 : 4);
+  const bar = panel - (isNarrow ? 58 : 70);
+  const letters = isNarrow ? 12 : 15;
   // Rounded so that each column adds up to the sum below it.
   const p = addsUp(
     terms.map((term) => term.p),
@@ -254,12 +268,27 @@ function draw(context, forced, position, shown, result) {
     DIGITS,
   );
   const gradient = p.map((value, index) => Number((value - q[index]).toFixed(DIGITS)));
-  const columns = [
-    {title: "the model", values: p, largest: 1, colour: () => shades("decoder", theme).strong, sum: "1"},
-    {title: "the target", values: q, largest: 1, colour: () => shades("neutral", theme).strong, sum: "1"},
+  const all = [
+    {
+      title: "the model",
+      values: p,
+      exacts: terms.map((term) => term.p),
+      largest: 1,
+      colour: () => shades("decoder", theme).strong,
+      sum: "1",
+    },
+    {
+      title: "the target",
+      values: q,
+      exacts: terms.map((term) => term.q),
+      largest: 1,
+      colour: () => shades("neutral", theme).strong,
+      sum: "1",
+    },
     {
       title: "difference",
       values: gradient,
+      exacts: terms.map((term) => term.gradient),
       largest: 1,
       colour: (/** @type {number} */ value) => valueColour(Math.sign(value) * 0.7, 1, theme),
       sum: "0",
@@ -267,34 +296,46 @@ function draw(context, forced, position, shown, result) {
     {
       title: "−q · log p",
       values: costs,
+      exacts: terms.map((term) => term.crossEntropy),
       largest: Math.max(1e-9, ...costs),
       colour: () => shades("neutral", theme).strong,
       sum: decimal(result.all.crossEntropy, DIGITS),
     },
   ];
+  const columns = isNarrow ? all.slice(0, 3) : all; // a phone has the sum of the fourth below
   const top = 40;
-  columns.forEach(({title, values, largest, colour, sum}, place) => {
+  const {height: row} = rowsThatFit(names.length, context.tall - top - 110, {high: ROW, low: 16});
+  columns.forEach(({title, values, exacts, largest, colour, sum}, place) => {
     const left = nameWidth + 12 + place * panel;
     const isSigned = place === 2;
     const zero = left + (isSigned ? bar / 2 : 0);
-    label(picture, {x: left, y: 18, text: title, bold: true, size: 15});
+    label(picture, {x: left, y: 18, text: title, bold: true, size: letters});
     values.forEach((value, index) => {
-      const y = top + index * ROW;
+      const y = top + index * row;
       const length = (Math.abs(value) / largest) * (isSigned ? bar / 2 : bar);
       picture.add(
         shape("rect", {
           x: value < 0 ? zero - length : zero,
-          y: y + 5,
+          y: y + 4,
           width: Math.max(1, length),
-          height: ROW - 10,
+          height: row - 8,
           rx: 3,
           fill: colour(value),
         }),
       );
-      const text = `${isSigned && value > 0 ? "+" : ""}${decimal(value, DIGITS)}`;
-      label(picture, {x: left + panel - 10, y: y + ROW / 2 + 5, text, size: 14, anchor: "end", numeric: true});
+      const exact = exacts[index];
+      const number = value === 0 ? notZero(exact, DIGITS) : decimal(value, DIGITS);
+      const text = `${isSigned && exact > 0 ? "+" : ""}${number}`;
+      label(picture, {
+        x: left + panel - 10,
+        y: y + row / 2 + 5,
+        text,
+        size: Math.min(14, letters),
+        anchor: "end",
+        numeric: true,
+      });
     });
-    const bottom = top + values.length * ROW;
+    const bottom = top + values.length * row;
     picture.add(
       shape("path", {
         d: `M${left} ${bottom + 4}H${left + panel - 10}`,
@@ -316,15 +357,15 @@ function draw(context, forced, position, shown, result) {
     const isRight = shown[index] === right;
     label(picture, {
       x: nameWidth,
-      y: top + index * ROW + ROW / 2 + 5,
-      text: picture.ruler.fit(name, nameWidth, 15, isRight),
-      size: 15,
+      y: top + (index + 0.5) * row + 5,
+      text: picture.ruler.fit(name, nameWidth, letters, isRight),
+      size: letters,
       bold: isRight,
       quiet: index >= shown.length,
       anchor: "end",
     });
   });
-  const bottom = top + names.length * ROW;
+  const bottom = top + names.length * row;
   label(picture, {x: nameWidth, y: bottom + 24, text: "sum", size: 15, bold: true, anchor: "end"});
   readable(picture, {
     x: 0,
@@ -332,17 +373,17 @@ function draw(context, forced, position, shown, result) {
     rows: names.length,
     columns: 1,
     cellWidth: width,
-    cellHeight: ROW,
+    cellHeight: row,
     label: `Model, target and difference: ${names
       .slice(0, 4)
       .map((name, index) => `${name} ${p[index]}, ${q[index]}`)
       .join("; ")}`,
-    describe: (row) => [
-      names[row],
-      `model p ${precise(terms[row].p)}`,
-      `target q ${precise(terms[row].q)}`,
-      `difference ${precise(terms[row].gradient)}`,
-      `−q · log p ${precise(terms[row].crossEntropy)}`,
+    describe: (at) => [
+      names[at],
+      `model p ${precise(terms[at].p)}`,
+      `target q ${precise(terms[at].q)}`,
+      `difference ${precise(terms[at].gradient)}`,
+      `−q · log p ${precise(terms[at].crossEntropy)}`,
     ],
     key: "loss-rows",
   });
@@ -371,12 +412,15 @@ function drawNumbers(context, y, result, costs) {
     {name: "KL divergence", value: crossEntropy - entropy, sign: "="},
   ];
   const least = result.isLeast ? "≥ " : "";
-  const width = Math.min(220, Math.max(170, context.room / 3.2));
+  const isNarrow = context.room < 560;
+  const width = isNarrow ? context.room / 3 : Math.min(220, context.room / 3.2);
+  const [large, small] = isNarrow ? [16, 10] : [26, 13];
   parts.forEach(({name, value, sign}, index) => {
     const x = index * width;
-    label(picture, {x, y: y + 30, text: sign, size: 26, quiet: true});
+    label(picture, {x, y: y + 30, text: sign, size: large, quiet: true});
     const number = `${index === 1 ? "" : least}${decimal(value, DIGITS)}`;
-    label(picture, {x: x + 30, y: y + 30, text: number, size: 26, bold: true, numeric: true});
-    label(picture, {x: x + 30, y: y + 52, text: name, size: 13, quiet: true});
+    const at = x + large + 4;
+    label(picture, {x: at, y: y + 30, text: number, size: large, bold: true, numeric: true});
+    label(picture, {x: at, y: y + 52, text: name, size: small, quiet: true});
   });
 }

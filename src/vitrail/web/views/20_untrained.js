@@ -5,13 +5,15 @@ import {element, shape} from "../dom.js";
 import {count, decimal, percent, precise, quoted} from "../numbers.js";
 import {plain} from "../context.js";
 import {label} from "../draw/label.js";
+import {letterSize, rowsThatFit} from "../draw/fit.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
 import {readable} from "../draw/reading.js";
-import {oneOf} from "./choices.js";
+import {oneOf, toldApart} from "./choices.js";
 import {chosenWords} from "./chosen_words.js";
 import {smoothedTarget} from "./distribution.js";
 import {forcedReference, forcedTranslation, probeRecords, probeSentences} from "./forced.js";
-import {repaint, slider, wantsStillness} from "./live.js";
+import {repaint, slider} from "./live.js";
+import {wantsStillness} from "../draw/motion.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -21,7 +23,7 @@ import {repaint, slider, wantsStillness} from "./live.js";
  */
 
 const MOST_COLUMNS = 24;
-const LONG = 60; // positions; beyond this, rows are low and their numbers are read by pointing at them
+const CURVE = 124; // the height of the loss below the matrices
 const SEEN = {training: "seen in training", "held out": "held out: never seen in training"};
 
 /** @type {import("../views.js").View} */
@@ -56,7 +58,7 @@ export const untrainedView = {
         oneOf({
           key: "untrained-probe",
           title: "Sentence",
-          choices: probes.map(({source}, index) => ({value: String(index), text: source})),
+          choices: toldApart(probes.map(({source}) => source)).map((text, index) => ({value: String(index), text})),
           current: String(which),
           onpick: (value) => context.setOption("probe", value),
         }),
@@ -81,7 +83,6 @@ export const untrainedView = {
           preview: (value) => repaint(context, () => paint(context, probes[which], records, value, show)),
           commit: show,
         }),
-      badge(probes[which].seen),
     );
     paint(context, probes[which], records, current, show);
   },
@@ -102,6 +103,7 @@ function renderWithoutProbes(context) {
   const reference = forcedReference(trace);
   const forced = reference ?? forcedTranslation(trace);
   const text = trace.reference?.text ?? trace.target.text;
+  context.lead`The target at every position, and what the trained model predicts there.`;
   context.say`Here are the target at each of the ${forced.length} positions of ${quoted(text)} and the prediction of the
     trained model. On (geometric) average it gives the correct word ${percent(Math.exp(-forced.loss()))}.`;
   context.say`How the model got there was not recorded. ${plain(
@@ -110,8 +112,8 @@ function renderWithoutProbes(context) {
   if (!reference) {
     context.say`There is no reference translation either, so the model's own stands in for the correct one.`;
   }
-  context.controls(badge(trace.seen));
-  drawMatrices(context, forced, "the model now", 0);
+  context.note(badge(trace.seen));
+  drawMatrices(context, forced, "the model now", false);
 }
 
 /**
@@ -125,6 +127,7 @@ function paint(context, sentence, records, current, show) {
   const {step, forced, translation} = records[current];
   const last = records[records.length - 1];
   const [then, now] = [percent(Math.exp(-forced.loss())), percent(Math.exp(-last.forced.loss()))];
+  context.lead`Step ${count(step)}: the model translates the sentence as ${`“${shorten(translation, 48)}”`}.`;
   if (current === records.length - 1) {
     context.say`After ${count(step)} steps of training, the model gives the correct words of
       ${`“${sentence.reference || translation}”`} ${now} each, on (geometric) average. The grey table is the target, one
@@ -132,19 +135,26 @@ function paint(context, sentence, records, current, show) {
   } else if (step === 0) {
     context.say`Before training, the model's numbers are random. The grey table is the target, one row per position of
       ${`“${sentence.reference || translation}”`}; the pink one is the model's prediction. The correct words, framed,
-      get ${then} each. Move the slider and watch them light up.`;
+      get ${then} each on (geometric) average. Move the slider and watch them light up.`;
   } else {
     context.say`After ${count(step)} of ${count(last.step)} steps, the correct words of
       ${`“${sentence.reference || translation}”`} get ${then} each, on (geometric) average; at the end, ${now}.`;
   }
+  context.say`In the table the model is given the correct words before each position. When it translates, it is given
+    its own, so the two may differ.`;
   context.say`At this point the model translates ${`“${sentence.source}”`} as ${`“${shorten(translation)}”`}.`;
-  const bottom = drawMatrices(context, forced, step === 0 ? "untrained" : `after ${count(step)} steps`, 0);
-  if (records.length > 1) drawCurve(context, records, current, bottom + 46, show);
+  context.note(badge(sentence.seen));
+  const hasCurve = records.length > 1;
+  const bottom = drawMatrices(context, forced, step === 0 ? "untrained" : `after ${count(step)} steps`, hasCurve);
+  if (hasCurve) drawCurve(context, records, current, bottom + 46, show);
 }
 
-/** @param {string} text */
-function shorten(text) {
-  return text.length > 160 ? `${text.slice(0, 158)}…` : text;
+/**
+ * @param {string} text
+ * @param {number} [most]
+ */
+function shorten(text, most = 160) {
+  return text.length > most ? `${text.slice(0, most - 2)}…` : text;
 }
 
 /**
@@ -162,9 +172,10 @@ function columnsOf(context, forced) {
  * @param {ViewContext} context
  * @param {Forced} forced
  * @param {string} title
- * @param {number} y
+ * @param {boolean} hasCurve whether the loss is drawn below
  */
-function drawMatrices(context, forced, title, y) {
+function drawMatrices(context, forced, title, hasCurve) {
+  const y = 0;
   const {trace, room, theme} = context;
   const picture = context.picture("Target distributions and the model's predictions");
   const columns = columnsOf(context, forced);
@@ -172,11 +183,15 @@ function drawMatrices(context, forced, title, y) {
   const rows = forced.tokens.slice(0, forced.length).map((token, index) => `${index + 1} ${token}`);
   const nameWidth = Math.min(120, picture.ruler.widest(rows, 14, true)) + 12;
   const beside = (room - 2 * nameWidth - 40) / 2 / names.length;
-  const isBeside = beside >= 40;
-  const isLong = rows.length > LONG;
-  const row = isLong ? 13 : 30;
-  const cell = Math.max(36, Math.min(64, isBeside ? beside : (room - nameWidth - 24) / names.length));
-  const above = columnLabelsHeight(picture, names, cell, 14) + 32;
+  const isBeside = beside >= (room > 700 ? 11 : 40);
+  const cell = Math.max(11, Math.min(64, isBeside ? beside : (room - nameWidth - 24) / names.length));
+  const letters = letterSize(1.4 * cell, 14);
+  const above = columnLabelsHeight(picture, names, cell, letters) + 32;
+  const {height: row} = rowsThatFit(rows.length, context.tall - above - (hasCurve ? CURVE + 46 : 10), {
+    high: 30,
+    low: 6,
+  });
+  const isWritten = cell >= 34 && row >= 15;
   /** @type {(position: number, column: number) => number} */
   const target = (position, column) =>
     column < columns.length
@@ -197,7 +212,7 @@ function drawMatrices(context, forced, title, y) {
       cellWidth: cell,
       cellHeight: row,
       value,
-      digits: isLong ? undefined : 2,
+      digits: isWritten ? 2 : undefined,
       largest: 1,
       colour,
       name,
@@ -207,8 +222,8 @@ function drawMatrices(context, forced, title, y) {
       ],
       key,
     });
-    rowLabels(picture, {box, names: rows, size: isLong ? 11 : 14, width: 120});
-    columnLabels(picture, {box, names, size: 14, gap: 6});
+    rowLabels(picture, {box, names: rows, size: letterSize(row, 14), width: 120});
+    columnLabels(picture, {box, names, size: letters, gap: 6});
     label(picture, {x: box.x, y: place.y + 16, text: name, bold: true, size: 15});
     return box;
   };
@@ -228,7 +243,7 @@ function drawMatrices(context, forced, title, y) {
           rx: 3,
           fill: "none",
           stroke: shades("decoder", theme).strong,
-          "stroke-width": isLong ? 1.5 : 2.5,
+          "stroke-width": row < 12 ? 1.5 : 2.5,
         }),
       );
     }
@@ -258,7 +273,7 @@ function drawCurve(context, records, current, y, show) {
   const width = Math.min(context.room, 860);
   const losses = records.map(({forced}) => forced.loss());
   const largest = Math.max(...losses);
-  const [left, height] = [52, 110];
+  const [left, height] = [52, CURVE - 62];
   const pitch = (width - left) / records.length;
   const at = (/** @type {number} */ index) => left + (index + 0.5) * pitch;
   const up = (/** @type {number} */ loss) => y + 30 + height * (1 - loss / largest);

@@ -2,13 +2,16 @@
 
 import {shades} from "../colour.js";
 import {element, shape} from "../dom.js";
-import {decimal, percent, precise, quoted} from "../numbers.js";
+import {decimal, percent, precise, quoted, scoreText, significant} from "../numbers.js";
 import {plain} from "../context.js";
 import {label} from "../draw/label.js";
-import {pressable, readable} from "../draw/reading.js";
+import {fadeIn, wantsStillness} from "../draw/motion.js";
+import {letterSize, rowsThatFit} from "../draw/fit.js";
+import {readable} from "../draw/reading.js";
 import {inRow} from "./live.js";
 import {compareSearches, searchSettings} from "./search_again.js";
 import {endOf, isGreedy, searchTree, wayTo} from "./search_tree.js";
+import {followReference} from "./reference_way.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -16,11 +19,14 @@ import {endOf, isGreedy, searchTree, wayTo} from "./search_tree.js";
  * @typedef {import("../trace.js").Fate} Fate
  */
 
-const COLUMN = 124;
-const NODE = 98;
-const ROW = 46;
-const TOP = 34;
-const MOST_STEPS = 40; // side by side; longer searches are shown in parts
+const MOST_STEPS = 18; // above each other; longer searches are shown in parts
+const TITLES = 30; // the legend above the tree
+const STEP = 54; // the names of the steps at the left
+const HIGHEST = 46; // of a step, if there is room; the node takes most of it
+const LOWEST = 24;
+const WIDEST = 150; // of a candidate
+
+/** @typedef {{x: number, y: number, width: number, height: number}} Place of a node */
 
 /** @type {Record<Fate, string>} */
 const FATES = {
@@ -42,11 +48,38 @@ export const searchView = {
     const columns = searchTree(search);
     const chosen = chosenNode(context, columns);
     speak(context, columns);
-    context.controls(searchSettings(context), ...parts(context, columns.length));
+    searchSettings(context);
+    const grown = grownSteps(context, columns.length);
+    context.controls(
+      context.player.controls(context, {
+        key: "search-grow",
+        frame: grown - 1,
+        frames: columns.length,
+        pause: wantsStillness() ? 1400 : 700,
+        show: (step) => {
+          const grows = step + 1 < columns.length ? String(step + 1) : null;
+          const page = Math.floor(step / MOST_STEPS);
+          context.update({options: {grown: grows, part: page ? String(page) : null}}, {replace: true});
+        },
+      }),
+      ...parts(context, columns.length),
+    );
     draw(context, columns, chosen);
+    listResults(context, columns, chosen);
     compareSearches(context);
+    followReference(context);
   },
 };
+
+/**
+ * How many steps the tree has grown: all of them, unless the reader lets it grow.
+ * @param {ViewContext} context
+ * @param {number} steps
+ */
+function grownSteps(context, steps) {
+  const asked = Number(context.option("grown", String(steps)));
+  return Number.isInteger(asked) ? Math.max(1, Math.min(steps, asked)) : steps;
+}
 
 /**
  * The node the reader picked, or the end of the best translation.
@@ -70,23 +103,25 @@ function speak(context, columns) {
     return;
   }
   if (search.kind === "sample") {
-    context.say`This translation was sampled: each word was drawn at random, according to its probability, in
-      ${search.results.length} independent ${plain(search.results.length === 1 ? "draw" : "draws")}. Below each drawn
-      word are the most probable ones that were not drawn.`;
+    context.lead`This translation was sampled: each word was drawn at random, according to its probability.`;
+    const draws = search.results.length;
+    const made = draws === 1 ? "was one draw" : `were ${draws} independent draws`;
+    context.say`There ${plain(made)}. Below each drawn word are the most probable ones that were not drawn.`;
     return;
   }
   const way = wayTo(endOf(columns, 0));
   const worst = way.reduce((most, node) => Math.max(most, node.candidate.rank), 0);
   if (search.beam_size === 1) {
-    context.say`Greedy search keeps only the most probable word at each step and drops all others at once. It wrote
-      ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}.`;
+    context.lead`Greedy search keeps only the most probable word at each step and drops all others at once.`;
+    context.say`It wrote ${quoted(best.text)}, with a score of ${scoreText(best.score)}.`;
     return;
   }
-  context.say`Always taking the best next word can miss the best sentence. So beam search keeps ${search.beam_size}
-    partial translations at each step (beam_size) and returns ${search.top_beams} at the end (top_beams). A score is the
-    sum of log-probabilities ${plain(penaltyWords(search))}.`;
-  context.say`The best is ${quoted(best.text)}, with a score of ${decimal(best.score, 3)}${plain(
-    second ? `, ${decimal(best.score - second.score, 3)} ahead of ${quoted(second.text)}` : "",
+  context.lead`The best next word can miss the best sentence, so beam search keeps ${search.beam_size} partial
+    translations at each step.`;
+  context.say`It keeps beam_size of them and returns ${search.top_beams} at the end (top_beams). A score is the sum of
+    log-probabilities ${plain(penaltyWords(search))}.`;
+  context.say`The best is ${quoted(best.text)}, with a score of ${scoreText(best.score)}${plain(
+    second ? `, ${scoreText(best.score - second.score)} ahead of ${quoted(second.text)}` : "",
   )}. ${plain(
     isGreedy(way, search)
       ? "Each of its words was the best continuation, so greedy search would have found it too."
@@ -141,137 +176,122 @@ function parts(context, steps) {
 }
 
 /**
+ * The tree, which grows from top to bottom: a line for each step, its candidates side by side.
  * @param {ViewContext} context
  * @param {TreeNode[][]} columns
  * @param {TreeNode | null} chosen
  */
 function draw(context, columns, chosen) {
-  const {trace} = context;
-  const {search} = trace;
+  const {search} = context.trace;
   const picture = context.picture("The search as a tree");
-  const below = drawResults(context, columns, chosen);
   const {first, last} = shownSteps(context, columns.length);
-  const shown = columns.slice(first, last);
-  const rows = Math.max(1, ...shown.map((column) => column.length));
+  const steps = columns.slice(first, last).map((column) => shownOf(context, column));
+  const most = Math.max(1, ...steps.map((column) => column.length));
   const way = new Set(wayTo(chosen));
-  const top = below + TOP + 26;
-  /** @param {TreeNode} node */
-  const place = (node) => ({x: (node.step - first) * COLUMN, y: top + node.row * ROW});
-  label(picture, {x: 0, y: below + 16, text: "the search, step by step", bold: true, size: 15});
-  legend(context, below + 16);
-  shown.forEach((_, column) => {
-    label(picture, {
-      x: column * COLUMN + NODE / 2,
-      y: top - 10,
-      text: `step ${first + column + 1}`,
-      size: 13,
-      quiet: true,
-      anchor: "middle",
+  const {height: pitch} = rowsThatFit(steps.length, context.tall - TITLES - 6, {high: HIGHEST, low: LOWEST});
+  const left = context.room < 600 ? 26 : STEP;
+  const width = Math.min(WIDEST, (context.room - left) / most);
+  const inner = width - Math.min(14, width * 0.12);
+  /** @type {Map<TreeNode, Place>} */
+  const places = new Map();
+  const grown = grownSteps(context, columns.length);
+  steps.forEach((column, step) => {
+    if (first + step >= grown) return;
+    column.forEach((node, row) => {
+      const y = TITLES + step * pitch;
+      places.set(node, {x: left + row * width, y, width: inner, height: pitch * 0.72});
     });
   });
+  legend(context, 16);
+  steps.forEach((_, step) => {
+    const text = context.room < 600 ? String(first + step + 1) : `step ${first + step + 1}`;
+    label(picture, {x: 0, y: TITLES + (step + 0.36) * pitch + 4, text, size: 12, quiet: true});
+  });
   for (const isWay of [false, true]) {
-    for (const node of shown.flat()) {
-      if (way.has(node) !== isWay || !node.parent || node.parent.step < first) continue;
-      drawLink(context, place(node.parent), place(node), isWay, node.candidate.fate);
+    for (const [node, place] of places) {
+      const from = node.parent && places.get(node.parent);
+      if (way.has(node) === isWay && from) drawLink(context, from, place, isWay, node.candidate.fate);
     }
   }
-  for (const node of shown.flat()) drawNode(context, node, place(node), way.has(node));
+  for (const [node, place] of places) {
+    const drawn = picture.group({}, () => drawNode(context, node, place, way.has(node)));
+    if (grown < columns.length && node.step === grown - 1) fadeIn(drawn);
+  }
+  picture.reach(left + most * width, TITLES + steps.length * pitch); // nothing jumps while it grows
   readable(picture, {
-    x: -(COLUMN - NODE) / 2,
-    y: top,
-    rows,
-    columns: shown.length,
-    cellWidth: COLUMN,
-    cellHeight: ROW,
-    label: `The search: ${columns.length} steps with up to ${rows} candidates each`,
-    describe: (row, column) => {
-      const node = shown[column][row];
+    x: left,
+    y: TITLES,
+    rows: steps.length,
+    columns: most,
+    cellWidth: width,
+    cellHeight: pitch,
+    label: `The search: ${columns.length} steps with up to ${most} candidates each`,
+    describe: (step, place) => {
+      const node = steps[step][place];
       return node ? describe(context, node) : ["no candidate here"];
     },
-    onpick: (row, column) => {
-      if (shown[column][row]) context.setOption("node", `${first + column}.${row}`);
+    onpick: (step, place) => {
+      const node = steps[step][place];
+      if (node) context.setOption("node", `${node.step}.${node.row}`);
     },
     key: "search-tree",
   });
-  if (chosen) drawChosen(context, chosen, top + rows * ROW + 26);
   const best = search.results[0];
   picture.describe(
     `${columns.length} steps with beam_size ${search.beam_size}. Returned: ${search.results
       .filter(({returned}) => returned)
-      .map(({text, score}) => `“${text}” with score ${decimal(score, 3)}`)
+      .map(({text, score}) => `“${text}” with score ${scoreText(score)}`)
       .join("; ")}.${best ? "" : " Nothing was found."}`,
   );
 }
 
 /**
- * The translations, best first. Gives the lower edge.
+ * The candidates of a step that are drawn: on a phone only those that the search kept, and the next one.
+ * @param {ViewContext} context
+ * @param {TreeNode[]} column
+ */
+function shownOf(context, column) {
+  if (context.room >= 600) return column;
+  const alive = column.filter(({candidate}) => candidate.fate === "kept" || candidate.fate === "finished");
+  return alive.length ? alive : column.slice(0, 2);
+}
+
+/**
+ * The translations, best first, and the chosen path in words and numbers: below the explanation.
  * @param {ViewContext} context
  * @param {TreeNode[][]} columns
  * @param {TreeNode | null} chosen
  */
-function drawResults(context, columns, chosen) {
-  const {trace, room} = context;
-  const {search} = trace;
-  const picture = context.picture("");
-  const width = Math.min(room, 860);
-  const {strong, soft} = shades("decoder", picture.theme);
-  label(picture, {
-    x: 0,
-    y: 16,
-    text: search.kind === "sample" ? "the draws" : "complete translations, best first",
-    bold: true,
-    size: 15,
-  });
-  label(picture, {x: width, y: 16, text: "score", size: 13, quiet: true, anchor: "end"});
-  search.results.forEach((result, index) => {
-    const y = 28 + index * 38;
+function listResults(context, columns, chosen) {
+  const {search} = context.trace;
+  const items = search.results.map((result, index) => {
     const end = endOf(columns, index);
-    const fate = result.returned ? "returned" : "not returned";
-    const group = picture.group({}, () => {
-      picture.add(
-        shape("rect", {
-          x: 0,
-          y,
-          width,
-          height: 34,
-          rx: 8,
-          class: result.returned ? "" : "paper",
-          fill: result.returned ? soft : null,
-          stroke: end && end === chosen ? strong : shades("neutral", picture.theme).soft,
-          "stroke-width": end && end === chosen ? 3 : 1.5,
-        }),
-        {x: 0, y, width, height: 34},
-      );
-      const note = `${fate}${result.finished ? "" : ", not finished"}`;
-      const isWide = width > 560;
-      label(picture, {
-        x: 12,
-        y: y + 22,
-        text: picture.ruler.fit(result.text, width - (isWide ? 250 : 90), 15, result.returned),
-        size: 15,
-        bold: result.returned,
-      });
-      if (isWide) label(picture, {x: width - 84, y: y + 22, text: note, size: 13, quiet: true, anchor: "end"});
-      label(picture, {
-        x: width - 12,
-        y: y + 22,
-        text: decimal(result.score, 3),
-        size: 15,
-        anchor: "end",
-        numeric: true,
-        bold: result.returned,
-      });
-    });
-    if (end) {
-      pressable(picture, group, {
-        label: `${result.text}, score ${decimal(result.score, 3)}, ${fate}: show its path`,
-        onpick: () => context.setOption("node", `${end.step}.${end.row}`),
-        key: `search-result-${index}`,
-        current: end === chosen,
-      });
-    }
+    const fate = `${result.returned ? "returned" : "not returned"}${result.finished ? "" : ", not finished"}`;
+    return element(
+      "li",
+      {},
+      element(
+        "button",
+        {
+          type: "button",
+          class: `search-result${result.returned ? " returned" : ""}`,
+          "aria-label": `${result.text}, score ${scoreText(result.score)}, ${fate}: show its path`,
+          "aria-current": end && end === chosen ? "true" : null,
+          "data-key": `search-result-${index}`,
+          disabled: !end,
+          onclick: () => end && context.setOption("node", `${end.step}.${end.row}`),
+        },
+        element("span", {}, result.text),
+        element("span", {class: "search-fate"}, fate),
+        element("b", {class: "value"}, scoreText(result.score)),
+      ),
+    );
   });
-  return 28 + search.results.length * 38 + 20;
+  const title = search.kind === "sample" ? "The draws" : "Complete translations, best first, with their scores";
+  if (items.length) context.note(element("h2", {}, title), element("ol", {class: "search-results"}, ...items));
+  if (!chosen) return;
+  const [text, ...numbers] = describe(context, chosen);
+  context.note(element("p", {}, "The path shown: ", element("b", {}, text), `; ${numbers.join("; ")}.`));
 }
 
 /**
@@ -281,7 +301,7 @@ function drawResults(context, columns, chosen) {
 function legend(context, y) {
   if (context.room < 640) return;
   const picture = context.picture("");
-  let x = 224;
+  let x = STEP;
   for (const fate of /** @type {Fate[]} */ (["kept", "finished", "pruned"])) {
     const look = lookOf(context, fate);
     picture.add(shape("rect", {x, y: y - 13, width: 26, height: 17, rx: 5, ...look}));
@@ -312,20 +332,20 @@ function lookOf({theme}, fate) {
 
 /**
  * @param {ViewContext} context
- * @param {{x: number, y: number}} from
- * @param {{x: number, y: number}} to
+ * @param {Place} from
+ * @param {Place} to
  * @param {boolean} isWay
  * @param {Fate} fate
  */
 function drawLink(context, from, to, isWay, fate) {
   const picture = context.picture("");
-  const [x0, y0] = [from.x + NODE, from.y + 19];
-  const [x1, y1] = [to.x, to.y + 19];
-  const bend = (x1 - x0) / 2;
+  const [x0, y0] = [from.x + from.width / 2, from.y + from.height];
+  const [x1, y1] = [to.x + to.width / 2, to.y];
+  const bend = (y1 - y0) / 2;
   const isAlive = fate !== "pruned" && fate !== "dropped";
   picture.add(
     shape("path", {
-      d: `M${x0} ${y0}C${x0 + bend} ${y0} ${x1 - bend} ${y1} ${x1} ${y1}`,
+      d: `M${x0} ${y0}C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1}`,
       fill: "none",
       stroke: shades(isWay || isAlive ? "decoder" : "neutral", context.theme).strong,
       "stroke-width": isWay ? 4 : isAlive ? 2 : 1,
@@ -335,39 +355,42 @@ function drawLink(context, from, to, isWay, fate) {
 }
 
 /**
+ * A candidate: its word and its score, side by side, or only the word if the node is narrow.
  * @param {ViewContext} context
  * @param {TreeNode} node
- * @param {{x: number, y: number}} place
+ * @param {Place} place
  * @param {boolean} isWay
  */
-function drawNode(context, node, {x, y}, isWay) {
+function drawNode(context, node, place, isWay) {
   const {trace, theme} = context;
   const picture = context.picture("");
   const {candidate} = node;
   const isAlive = candidate.fate !== "pruned" && candidate.fate !== "dropped";
   const look = lookOf(context, candidate.fate);
-  const area = {x, y, width: NODE, height: 38};
-  picture.add(shape("rect", {...area, rx: 8, ...look, ...(isWay ? {"stroke-width": 3.5} : {})}), area);
+  picture.add(shape("rect", {...place, rx: 6, ...look, ...(isWay ? {"stroke-width": 3.5} : {})}), place);
+  const size = letterSize(place.height, 14);
+  const number = candidate.chance !== undefined ? percent(candidate.chance) : shortScore(candidate.score);
+  const digits = size * 0.85;
+  const numberWidth = picture.ruler.width(number, digits) + 8;
+  const baseline = place.y + place.height / 2 + size * 0.35;
   const text = `${candidate.fate === "finished" ? "✓ " : ""}${trace.vocabulary[candidate.id]}`;
+  const hasNumber = picture.ruler.width(text, size, isAlive) + numberWidth + 10 <= place.width;
   label(picture, {
-    x: x + NODE / 2,
-    y: y + 17,
-    text: picture.ruler.fit(text, NODE - 10, 14, isAlive),
-    size: 14,
+    x: place.x + 6,
+    y: baseline,
+    text: picture.ruler.fit(text, place.width - 10, size, isAlive),
+    size,
     bold: isAlive,
     quiet: !isAlive,
-    anchor: "middle",
   });
-  const number = candidate.chance !== undefined ? percent(candidate.chance) : decimal(candidate.score, 2);
-  const margin =
-    candidate.margin !== null && candidate.margin !== undefined ? ` (−${decimal(candidate.margin, 2)})` : "";
+  if (!hasNumber) return;
   label(picture, {
-    x: x + NODE / 2,
-    y: y + 32,
-    text: `${number}${margin}`,
-    size: 12,
+    x: place.x + place.width - 5,
+    y: baseline,
+    text: number,
+    size: digits,
     quiet: true,
-    anchor: "middle",
+    anchor: "end",
     numeric: true,
     colour: isWay ? shades("decoder", theme).ink : undefined,
   });
@@ -396,17 +419,9 @@ function describe({trace}, node) {
 }
 
 /**
- * The chosen hypothesis in words and numbers, below the tree.
- * @param {ViewContext} context
- * @param {TreeNode} node
- * @param {number} y
+ * A score in a node: −1.23, or −0.00023 where more digits are the point.
+ * @param {number} score
  */
-function drawChosen(context, node, y) {
-  const picture = context.picture("");
-  const [text, ...numbers] = describe(context, node);
-  const width = Math.max(280, Math.min(context.room, 860));
-  label(picture, {x: 0, y, text: picture.ruler.fit(text, width, 16, true), size: 16, bold: true});
-  numbers.forEach((line, index) => {
-    label(picture, {x: 0, y: y + 24 + index * 20, text: line, size: 14, quiet: true, numeric: true});
-  });
+function shortScore(score) {
+  return Math.abs(score) < 0.1 ? significant(score, 2) : decimal(score, 2);
 }

@@ -5,6 +5,7 @@ import {asProblem} from "../problem.js";
 import {element} from "../dom.js";
 import {count, decimal, percent} from "../numbers.js";
 import {label} from "../draw/label.js";
+import {plain} from "../context.js";
 import {curveChart} from "./curves.js";
 import {repaint} from "./live.js";
 
@@ -118,8 +119,8 @@ function paint(context, held) {
   const curves = runCurves(held.events);
   const {train, held: validation, bleu} = curves;
   if (!curves.last) {
-    context.say`There is no record of how ${context.trace.model.name} was trained: its folder has no log, or the run has
-      only just started.`;
+    context.lead`There is no record of how ${context.trace.model.name} was trained.`;
+    context.say`Its folder has no log, or the run has only just started.`;
     if (context.drawn) {
       context.drawn.describe("There are no curves yet.");
       label(context.drawn, {x: 0, y: 20, text: "no curves yet", size: 15, quiet: true});
@@ -127,11 +128,12 @@ function paint(context, held) {
     context.note(...probeTables(context, held));
     return;
   }
-  const of = held.maxSteps ? ` of ${count(held.maxSteps)}` : "";
+  const of = plain(held.maxSteps ? ` of ${count(held.maxSteps)}` : "");
   if (train.length) {
-    context.say`This run is at ${`step ${count(curves.last)}`}${of}. Its loss per target token, including label
-      smoothing, went from ${decimal(train[0].value, 2)} at step ${count(train[0].step)} to
+    context.lead`In ${`${count(curves.last)} steps`}${of} the loss went from ${decimal(train[0].value, 2)} to
       ${decimal(train[train.length - 1].value, 2)}.`;
+    context.say`This is the loss per target token, including label smoothing, first measured at step
+      ${count(train[0].step)}.`;
   }
   if (validation.length) {
     const now = validation[validation.length - 1];

@@ -1,14 +1,14 @@
 // A view's own controls above its picture: choose one of several, or switch several on and off.
 
 import {element} from "../dom.js";
-import {stepped} from "../shell/pickers.js";
+import {isWordy, menuOf, stepped} from "../shell/pickers.js";
 
 /**
  * @typedef {{value: string, text: string, spoken?: string, colour?: string}} ViewChoice
  */
 
 /**
- * A row of choices, one of them chosen; arrow keys step through it.
+ * A row of choices, one of them chosen; arrow keys step through it. Wordy ones become a menu.
  * @param {{title: string, choices: ViewChoice[], current: string, onpick: (value: string, repeated: boolean) => void,
  *   key: string}} given
  */
@@ -17,6 +17,16 @@ export function oneOf({title, choices, current, onpick, key}) {
     0,
     choices.findIndex((choice) => choice.value === current),
   );
+  if (isWordy(choices)) {
+    const menu = menuOf({
+      title,
+      key,
+      texts: choices.map(({text}) => text),
+      place,
+      onpick: (index) => onpick(choices[index].value, false),
+    });
+    return element("label", {class: "picker-line picker-menu"}, element("span", {class: "picker-title"}, title), menu);
+  }
   const buttons = choices.map((choice, index) =>
     choiceButton(choice, {
       role: "radio",
@@ -96,6 +106,20 @@ function line(title, buttons, attributes) {
     element("span", {class: "picker-title"}, title),
     element("div", {class: "picker", "aria-label": title, ...attributes}, ...buttons),
   );
+}
+
+/**
+ * Sentences short enough for a menu, none like another: each keeps its beginning and its end.
+ * @param {string[]} texts
+ * @param {number} [most]
+ */
+export function toldApart(texts, most = 40) {
+  const short = texts.map((text) => {
+    if (text.length <= most) return text;
+    const half = Math.floor((most - 3) / 2);
+    return `${text.slice(0, half).trimEnd()} … ${text.slice(-half).trimStart()}`;
+  });
+  return short.map((text, index) => (short.indexOf(text) === short.lastIndexOf(text) ? text : `${index + 1}. ${text}`));
 }
 
 /**

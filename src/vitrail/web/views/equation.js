@@ -16,7 +16,7 @@ import {label} from "../draw/label.js";
 
 const CAPTION = 26;
 const NOTE = 20;
-const SIGN = 34;
+export const SIGN = 34;
 
 /**
  * @param {Picture} picture
@@ -69,7 +69,7 @@ function rowsOf(picture, pieces, room) {
   const rows = [[]];
   let used = 0;
   for (const piece of pieces) {
-    const width = pieceWidth(picture, piece) + (piece.sign ? SIGN : 0);
+    const width = widthOf(picture, [piece]);
     if (rows[rows.length - 1].length && used + width > room + 1) {
       rows.push([]);
       used = 0;
@@ -78,6 +78,15 @@ function rowsOf(picture, pieces, room) {
     used += width;
   }
   return rows;
+}
+
+/**
+ * How wide pieces are in one row, with their signs.
+ * @param {Picture} picture
+ * @param {Piece[]} pieces
+ */
+export function widthOf(picture, pieces) {
+  return pieces.reduce((sum, piece) => sum + pieceWidth(picture, piece) + (piece.sign ? SIGN : 0), 0);
 }
 
 /**

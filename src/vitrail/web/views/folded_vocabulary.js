@@ -3,12 +3,14 @@
 import {matrix} from "../draw/matrix.js";
 
 /**
- * How the vocabulary is wrapped into this width.
+ * How the vocabulary is wrapped into this width, with smaller cells if it would be higher than `tall`.
  * @param {number} size
  * @param {number} width
+ * @param {number} [tall]
  */
-export function foldVocabulary(size, width) {
-  const cell = size <= 150 ? 12 : size <= 3000 ? 7 : size <= 12000 ? 4 : 2.5;
+export function foldVocabulary(size, width, tall = Infinity) {
+  const roomy = size <= 150 ? 12 : size <= 3000 ? 7 : size <= 12000 ? 4 : 2.5;
+  const cell = Math.max(1, Math.min(roomy, Math.sqrt((width * tall) / size)));
   const columns = Math.max(1, Math.min(size, Math.floor(width / cell)));
   return {cell, columns, rows: Math.ceil(size / columns)};
 }
@@ -18,13 +20,13 @@ export function foldVocabulary(size, width) {
  * @param {{
  *   x: number, y: number, width: number, vocabulary: readonly string[], values: ArrayLike<number>, name: string,
  *   write: (value: number) => string, current?: number, largest?: number, colour?: string,
- *   meaning?: import("../colour.js").Meaning, onpick?: (id: number) => void, key: string}} given
+ *   meaning?: import("../colour.js").Meaning, onpick?: (id: number) => void, key: string, tall?: number}} given
  *   values: one for each id; current: the id to mark
  * @returns {import("../draw/picture.js").Box}
  */
 export function foldedVocabulary(picture, given) {
   const {x, y, width, vocabulary, values, name, write, current, onpick, key} = given;
-  const {cell, columns, rows} = foldVocabulary(values.length, width);
+  const {cell, columns, rows} = foldVocabulary(values.length, width, given.tall);
   /** @type {(row: number, column: number) => number} the last line may be shorter */
   const place = (row, column) => Math.min(row * columns + column, values.length - 1);
   return matrix(picture, {

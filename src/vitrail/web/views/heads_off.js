@@ -1,6 +1,7 @@
 // Switching heads off, and the translation before and after.
 
 import {element} from "../dom.js";
+import {commonPairs} from "../compare.js";
 import {headColour} from "../colour.js";
 import {anyOf} from "./choices.js";
 
@@ -47,16 +48,18 @@ export function headSwitches(context) {
         on: new Set(all.filter((head) => !trace.isOff(attention, head)).map(String)),
         ontoggle: (head) => ask(switchHeads(off, attention, [Number(head)])),
       }),
+      Object.keys(off).length > 0 &&
+        element("button", {type: "button", "data-key": "switch-none", onclick: () => ask({})}, "all on again"),
+    );
+    context.more(
       element(
         "button",
         {type: "button", "data-key": "switch-all", onclick: () => ask({...off, [attention]: all})},
         "all off in this layer",
       ),
-      Object.keys(off).length > 0 &&
-        element("button", {type: "button", "data-key": "switch-none", onclick: () => ask({})}, "all on again"),
     );
   } else {
-    context.controls(context.needsStudio("switch a head off and translate again"));
+    context.note(context.needsStudio("switch a head off and translate again"));
   }
   comparison(context);
 }
@@ -69,11 +72,11 @@ function comparison(context) {
   const {trace, before} = context;
   const hasSwitches = Object.keys(trace.whatIf.heads_off).length > 0;
   if (!before) {
-    if (hasSwitches) context.controls(element("p", {}, `Switched off: ${switchedOff(trace)}.`));
+    if (hasSwitches) context.note(element("p", {}, `Switched off: ${switchedOff(trace)}.`));
     return;
   }
   const changed = before.target.text !== trace.target.text;
-  context.controls(
+  context.note(
     element(
       "table",
       {class: "before-and-now"},
@@ -116,19 +119,6 @@ function switchedOff(trace) {
  * @param {string[]} others
  */
 export function differences(tokens, others) {
-  const [rows, columns] = [tokens.length, others.length];
-  const longest = Array.from({length: rows + 1}, () => new Uint16Array(columns + 1));
-  for (let i = rows - 1; i >= 0; i--) {
-    for (let j = columns - 1; j >= 0; j--) {
-      longest[i][j] =
-        tokens[i] === others[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
-    }
-  }
-  let j = 0;
-  return tokens.map((text, i) => {
-    while (j < columns && tokens[i] !== others[j] && longest[i][j + 1] === longest[i][j]) j++;
-    const same = j < columns && tokens[i] === others[j];
-    if (same) j++;
-    return {text, differs: !same};
-  });
+  const same = new Set(commonPairs(tokens, others).map(([place]) => place));
+  return tokens.map((text, place) => ({text, differs: !same.has(place)}));
 }

@@ -33,7 +33,6 @@ export function repaint(context, paint) {
  */
 export function slider({key, title, least, most, step = 1, value, write, preview, commit}) {
   const shown = element("output", {class: "value"}, write(value));
-  shown.style.minWidth = "5.5em";
   const input = element("input", {
     type: "range",
     min: least,
@@ -51,8 +50,6 @@ export function slider({key, title, least, most, step = 1, value, write, preview
     },
     onchange: () => commit(Number(input.value)),
   });
-  input.style.width = "min(16rem, 50vw)";
-  input.style.padding = "0";
   return inRow(element("span", {class: "picker-title"}, title), input, shown);
 }
 
@@ -61,12 +58,7 @@ export function slider({key, title, least, most, step = 1, value, write, preview
  * @param {...(Node | string)} children
  */
 export function inRow(...children) {
-  const row = element("div", {}, ...children);
-  row.style.display = "flex";
-  row.style.flexWrap = "wrap";
-  row.style.alignItems = "center";
-  row.style.gap = "0.5rem 0.8rem";
-  return row;
+  return element("div", {class: "in-row"}, ...children);
 }
 
 /** Steps through frames until the last one, or until the reader does something else. */
@@ -74,6 +66,8 @@ export class Player {
   constructor() {
     this.isPlaying = false;
     this.isStepping = false;
+    /** The product whose sum was drawn last: it grows once, not whenever the view is drawn again. */
+    this.lastSum = "";
   }
 
   /**
@@ -109,28 +103,14 @@ export class Player {
     const button = (name, text, spoken, press, disabled) =>
       element(
         "button",
-        {type: "button", "aria-label": spoken, "data-key": `${key}-${name}`, disabled, onclick: press},
+        {type: "button", title: spoken, "aria-label": spoken, "data-key": `${key}-${name}`, disabled, onclick: press},
         text,
       );
     const isLast = frame >= last;
     return inRow(
-      button("back", "◀ back", "one step back", () => show(frame - 1), frame <= 0),
-      button("play", this.isPlaying ? "❚❚ pause" : "▶ play", this.isPlaying ? "pause" : "play", toggle, last < 1),
-      button("on", "next ▶", "one step forward", () => show(frame + 1), isLast),
+      button("back", "◀", "one step back", () => show(frame - 1), frame <= 0),
+      button("play", this.isPlaying ? "❚❚ Pause" : "▶ Play", this.isPlaying ? "pause" : "play", toggle, last < 1),
+      button("on", "▶|", "one step forward", () => show(frame + 1), isLast),
     );
   }
-}
-
-/** Whether the reader asked for less motion. */
-export function wantsStillness() {
-  return typeof matchMedia === "function" && matchMedia("(prefers-reduced-motion: reduce)").matches;
-}
-
-/**
- * Let something fade in, unless the reader wants less motion.
- * @param {Element} node
- */
-export function fadeIn(node) {
-  if (wantsStillness() || typeof node.animate !== "function") return;
-  node.animate([{opacity: 0}, {opacity: 1}], {duration: 350, easing: "ease-out"});
 }

@@ -8,12 +8,15 @@ import {inRow} from "./live.js";
 /** @typedef {import("../context.js").ViewContext} ViewContext */
 
 /**
- * Settings to search again: beam_size, top_beams, alpha, the first words; or to sample with a temperature.
+ * Settings to search again: beam_size and the first words; under "More", the others, and sampling.
  * @param {ViewContext} context
  */
 export function searchSettings(context) {
   const {translate, request, trace} = context;
-  if (!translate || !request) return context.needsStudio("search again with another beam_size, or other first words");
+  if (!translate || !request) {
+    context.note(context.needsStudio("search again with another beam_size, or other first words"));
+    return;
+  }
   const {search, settings} = trace;
   /** @type {(name: string, value: number, least: number, most: number, step: number) => HTMLInputElement} */
   const field = (name, value, least, most, step) => {
@@ -79,19 +82,20 @@ export function searchSettings(context) {
     },
     inRow(
       element("label", {}, "beam_size ", beamSize),
-      element("label", {}, "top_beams ", topBeams),
-      element("label", {}, "alpha ", alpha),
       element("label", {}, "begins with ", begins),
       element("button", {type: "submit", "data-key": "search-again"}, "Search again"),
       element("button", {type: "button", "data-key": "search-greedy", onclick: () => again(1, 1)}, "Greedy"),
     ),
+  );
+  context.controls(form);
+  context.more(
+    inRow(element("label", {}, "top_beams ", topBeams), element("label", {}, "alpha ", alpha)),
     inRow(
       element("label", {}, "or sample, with temperature ", temperature),
       element("label", {}, "seed ", seed),
       element("button", {type: "button", "data-key": "search-draw", onclick: draw}, "Sample"),
     ),
   );
-  return form;
 }
 
 /**

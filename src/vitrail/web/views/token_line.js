@@ -37,6 +37,23 @@ export function layOutTokens(picture, tokens, width, size = 15) {
 }
 
 /**
+ * The last tokens of a sentence, as many as fit into some lines; an ellipsis stands for those before them.
+ * @param {Picture} picture
+ * @param {readonly string[]} tokens
+ * @param {number} width
+ * @param {number} lines
+ */
+export function lastTokens(picture, tokens, width, lines) {
+  const highest = lines * (HEIGHT + GAP);
+  if (layOutTokens(picture, tokens, width).height <= highest) return [...tokens];
+  let first = 1;
+  while (first < tokens.length - 1 && layOutTokens(picture, ["…", ...tokens.slice(first)], width).height > highest) {
+    first++;
+  }
+  return ["…", ...tokens.slice(first)];
+}
+
+/**
  * @param {Picture} picture
  * @param {{
  *   x: number, y: number, width: number, tokens: readonly string[], current?: number,

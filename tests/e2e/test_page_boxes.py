@@ -1,0 +1,112 @@
+"""What a reader sees before scrolling: the boxes of every view, at three sizes and on a projector."""
+
+from itertools import pairwise
+
+import pytest
+from page_fixtures import SENTENCE, make_trace, turn_to
+
+SCREENS = {"laptop": (1280, 720), "desk": (1920, 1080), "phone": (390, 844)}
+SMALLEST = {"laptop": 0.75, "desk": 0.75, "phone": 0.55}  # how far a picture may be scaled down to fit
+BOXES = """() => {
+  const box = (found) => {
+    const {left, top, right, bottom} = document.querySelector(found).getBoundingClientRect();
+    return {left, top, right, bottom};
+  };
+  const beyond = (found) => {
+    const node = document.querySelector(found);
+    return node ? node.scrollWidth - node.clientWidth : 0;
+  };
+  return {
+    heading: box("h1"),
+    lead: box(".lead"),
+    controls: box(".control-row"),
+    picture: box("main .picture-box"),
+    explanation: box(".explanation"),
+    cutLead: beyond(".lead"),
+    cutControls: beyond(".control-row"),
+    cutPicture: beyond(".picture-scroller"),
+    scale: Number(document.querySelector("main .picture").dataset.scale),
+  };
+}"""
+
+
+def views(page):
+    """The ids of all views, in guided order."""
+    keys = page.locator(".guide-entry").evaluate_all("entries => entries.map((entry) => entry.dataset.key)")
+    return [key.removeprefix("guide-") for key in keys]
+
+
+def measured(page, screen):
+    """Each view's name and boxes on a screen."""
+    width, height = SCREENS[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    for view in views(page):
+        turn_to(page, f"view={view}")
+        page.evaluate("scrollTo(0, 0)")
+        if page.locator("main .picture").count():  # the training run of a model without a log has none
+            yield view, page.evaluate(BOXES)
+
+
+def check_boxes(page, screen):
+    """At this size, every view keeps what the frame promises."""
+    width, height = SCREENS[screen]
+    for view, boxes in measured(page, screen):
+        where = (screen, view, boxes)
+        parts = [boxes[name] for name in ("heading", "lead", "controls", "picture")]
+        assert all(above["bottom"] <= below["top"] + 1 for above, below in pairwise(parts)), where
+        picture, explanation = boxes["picture"], boxes["explanation"]
+        assert explanation["top"] >= picture["bottom"] or explanation["left"] >= picture["right"], where
+        assert picture["left"] >= 0 and picture["right"] <= width, where
+        assert boxes["cutPicture"] <= 2 and boxes["scale"] >= SMALLEST[screen], where
+        if screen == "phone":
+            assert picture["top"] <= height / 2, where
+        else:
+            assert picture["bottom"] <= height, where
+            assert boxes["cutControls"] <= 0 and boxes["cutLead"] <= 0, where
+
+
+@pytest.mark.parametrize("screen", ["laptop", "phone"])
+def test_the_whole_picture_is_on_the_first_screen(open_page, street, screen):
+    check_boxes(open_page(street), screen)
+
+
+def test_the_built_in_models_too(open_page):
+    from vitrail.translator import load
+
+    trace = load("builtin").trace(f"{SENTENCE.replace(chr(39), ' ')}.".capitalize(), to="fr")
+    check_boxes(open_page(trace), "laptop")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_base_model_with_forty_tokens(open_page, screen):
+    words = f"{SENTENCE} and the student ate the bread".split()
+    base = {"d_model": 512, "heads": 8, "d_ff": 2048, "encoder_layers": 6, "decoder_layers": 6}
+    check_boxes(open_page(make_trace(" ".join((words * 3)[:39]), **base)), screen)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("screen", ["laptop", "desk"])
+def test_what_a_control_shows_instead_fits_as_well(open_page, street, screen):
+    page = open_page(street)
+    width, height = SCREENS[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    for place in (
+        "positions&positions-of=table",
+        "positions&positions-of=example",
+        "attention&heads-view=all",
+        "matrices&matrices-of=attention",
+        "heads&heads-as=recap",
+        "residuals&residuals-of=stacks",
+        "decoding&decoding_heads=each",
+    ):
+        turn_to(page, f"view={place}")
+        assert page.evaluate(BOXES)["picture"]["bottom"] <= height, place
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_phrasebook_as_it_was_trained(open_page, phrases, screen):
+    from vitrail.translator import load
+
+    check_boxes(open_page(load(phrases).trace(SENTENCE, to="fr")), screen)
