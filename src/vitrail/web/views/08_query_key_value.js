@@ -25,6 +25,7 @@ const W_WIDTH = 98;
 const B_WIDTH = 44;
 const TWO_DIGITS = 32; // a cell as wide as "−1.23"
 const ONE_DIGIT = 26; // and as "−1.2"
+const WIDEST_TOKEN = 110; // in the names above vectors: it must leave room for the numbers
 const ON_A_LINE = 16; // numbers: fewer make a picture that is too high for the first screen
 
 /** @type {import("../views.js").View} */
@@ -144,6 +145,7 @@ function projectionPieces(context, parts, letter, token, largest) {
   const isWide = context.room >= 700;
   const tensor = letter === "q" ? parts.input : parts.seen;
   const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
+  const short = picture.ruler.fit(from, WIDEST_TOKEN, 15, true);
   const x = tensor.row(token);
   const projection = parts.projection(letter);
   const matrixHeight = Math.max(40, Math.min(MATRIX_HEIGHT, (context.tall - 30) / 3 - 68));
@@ -165,7 +167,7 @@ function projectionPieces(context, parts, letter, token, largest) {
     {
       width: xWidth,
       height: 22,
-      name: isOutside ? `encoder’s “${from}”` : `x “${from}”`,
+      name: isOutside ? `encoder’s “${short}”` : `x “${short}”`,
       note: `1 × ${d_model}`,
       meaning: "x",
       draw: (left, top) =>
@@ -238,7 +240,7 @@ function projectionPieces(context, parts, letter, token, largest) {
     sign: "=",
     width: Math.min(columns, d_k) * cellWidth,
     height: wrappedHeight(d_k, columns),
-    name: `${letter} “${from}”`,
+    name: `${letter} “${short}”`,
     note: `the ${NAMES[letter]}, 1 × ${d_k}`,
     meaning: letter,
     draw: (left, top) =>
@@ -300,6 +302,7 @@ function cells(room, d_k) {
 function placedPiece(context, parts, placed, letter, token, largest, width) {
   const {d_k} = context.trace.config;
   const from = letter === "q" ? parts.queryTokens[token] : parts.keyTokens[token];
+  const short = context.picture("").ruler.fit(from, WIDEST_TOKEN, 15, true);
   const before = parts.vector(letter, token);
   const values = parts.vector(parts.positions.meeting[letter], token);
   const {cellWidth, columns, digits} = cells(width, d_k);
@@ -307,7 +310,7 @@ function placedPiece(context, parts, placed, letter, token, largest, width) {
     sign: placed.sign,
     width: Math.min(columns, d_k) * cellWidth,
     height: wrappedHeight(d_k, columns),
-    name: `${letter} “${from}”, ${placed.word}`,
+    name: `${letter} “${short}”, ${placed.word}`,
     note: placed.note(token),
     meaning: letter,
     draw: (left, top) =>
