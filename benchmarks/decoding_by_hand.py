@@ -60,7 +60,7 @@ def main(options: argparse.Namespace) -> dict[str, object]:
 
 if __name__ == "__main__":
     import json
-    import resource
 
-    found = main(parser.parse_args())
-    print(json.dumps({**found, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+    from memory_peak import peak_mb
+
+    print(json.dumps({**main(parser.parse_args()), "peak_mb": peak_mb()}))

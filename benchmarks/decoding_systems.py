@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from memory_peak import peak_mb
 
 Translate = Callable[[list[str]], tuple[list[str], int]]  # texts in, texts and their number of tokens out
 
@@ -144,8 +145,7 @@ def main() -> None:
         started = time.perf_counter()
         translate([line])
         latencies.append(time.perf_counter() - started)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "tokens": tokens, "latencies": latencies, "peak_mb": peak}))
+    print(json.dumps({"seconds": seconds, "tokens": tokens, "latencies": latencies, "peak_mb": peak_mb()}))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """What is measured about a machine is remembered, and wrong memories are forgotten."""
 
+from itertools import pairwise
+
 import pytest
 
-from vitrail.runtime.tuning import BATCH_TOKENS, Memory, Tuning, made_up, measure, usual
+from vitrail.runtime.tuning import BATCH_TOKENS, Memory, Tuning, measure, sample, usual
 from vitrail.text import EOS
 
 
@@ -14,12 +16,27 @@ def test_the_fastest_is_chosen(monkeypatch):
     def translate(tuning, rows):
         nonlocal now
         tried.append(tuning)
-        now += abs(tuning.batch_tokens - 2048) + tuning.workers + len(rows)
+        now += abs(tuning.batch_tokens - 1024) + tuning.workers + len(rows)
 
     monkeypatch.setattr("vitrail.runtime.tuning.time.perf_counter", lambda: now)
-    assert measure(8, translate, parameters=1, vocabulary=30) == Tuning(workers=4, batch_tokens=2048)
+    rows = [[7, EOS]] * 600
+    assert measure(8, translate, rows) == Tuning(workers=4, batch_tokens=1024)
     assert {one.batch_tokens for one in tried} == set(BATCH_TOKENS)
-    assert measure(2, translate, parameters=1, vocabulary=30) == Tuning(workers=2, batch_tokens=2048)
+    assert measure(2, translate, rows) == Tuning(workers=2, batch_tokens=1024)
+
+
+def test_a_pause_of_the_machine_does_not_decide(monkeypatch):
+    """The first try of the best takes long, for a reason that has nothing to do with it."""
+    now, paused = 0.0, False
+
+    def translate(tuning, rows):
+        nonlocal now, paused
+        now += abs(tuning.batch_tokens - 1024)
+        if tuning.batch_tokens == 1024 and not paused:
+            now, paused = now + 1e6, True
+
+    monkeypatch.setattr("vitrail.runtime.tuning.time.perf_counter", lambda: now)
+    assert measure(2, translate, [[7, EOS]] * 600).batch_tokens == 1024
 
 
 def test_what_was_found_is_remembered_for_this_model_and_these_cores(tmp_path):
@@ -35,19 +52,25 @@ def test_what_was_found_is_remembered_for_this_model_and_these_cores(tmp_path):
 )
 def test_a_memory_that_makes_no_sense_is_forgotten(tmp_path, text):
     memory = Memory.of(tmp_path, "model", cores=2)
-    memory.keep(usual(2))
+    memory.keep(usual(2, "float32"))
     memory.path.write_text(text)
     assert memory.recall(cores=2) is None
 
 
 def test_without_a_cache_nothing_is_remembered():
     memory = Memory.of(None, "model", cores=2)
-    memory.keep(usual(2))
+    memory.keep(usual(2, "float32"))
     assert memory.recall(cores=2) is None
 
 
-@pytest.mark.parametrize(("parameters", "count"), [(1, 256), (20_000_000, 128), (10**12, 32)])
+@pytest.mark.parametrize(("parameters", "count"), [(1, 512), (20_000_000, 256), (10**12, 64)])
 def test_large_models_are_measured_with_fewer_sentences(parameters, count):
-    rows = made_up(parameters, 30)
-    assert len(rows) == count
-    assert all(row[-1] == EOS and all(EOS < number < 30 for number in row[:-1]) for row in rows)
+    rows = [[number, EOS] for number in range(1000)]
+    chosen = sample(rows, parameters)
+    assert len(chosen) == len({row[0] for row in chosen}) == count
+    gaps = {later[0] - earlier[0] for earlier, later in pairwise(chosen)}
+    assert max(gaps) - min(gaps) <= 1, "from the whole job, not from its beginning"
+
+
+def test_no_more_sentences_than_there_are():
+    assert sample([[7, EOS]] * 70, parameters=1) == [[7, EOS]] * 70

@@ -29,7 +29,7 @@ from vitrail.runtime import convert
 from vitrail.runtime.converted import converted, key_of, user_cache
 from vitrail.runtime.engine import Engine, Job, Report, Results
 from vitrail.runtime.shortlist import Shortlist
-from vitrail.runtime.tuning import LEAST, Memory, Tuning, measure, usual
+from vitrail.runtime.tuning import LEAST, Memory, Tuning, measure, sample, usual
 from vitrail.text.special import EOS
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 _NO_PENALTY = 1e-30
 _SHORTEST = 16  # length that shorter sources count as: what is generated for each costs time, however short it is
 _SHORTLISTED = 1024  # source positions of a batch with a shortlist: not measured, since translations depend on it
-_MEASURED = 12  # the length of translations when speed is measured
 
 
 class CTranslate2:
@@ -76,7 +75,7 @@ class CTranslate2:
         tuning = self.tuning(job.config)
         if tuning is None and len(job.rows) >= LEAST:
             tuning = self._measure(job)
-        tuning = tuning or usual(self.cores)
+        tuning = tuning or usual(self.cores, job.config.precision)
         translator = self._translator(job, tuning.workers)
         groups = _groups(job.rows, tuning.batch_tokens if job.shortlist is None else _SHORTLISTED)
         waiting = [self._send(translator, job, group) for group in groups]
@@ -106,22 +105,16 @@ class CTranslate2:
         return Memory.of(user_cache(), key, cores=self.cores)
 
     def _measure(self, job: Job) -> Tuning:
-        """Find out how to use this machine, with searches like those of a job."""
+        """Find out how to use this machine, on some of a job's sentences."""
 
         def translate(tuning: Tuning, rows: Sequence[Sequence[int]]) -> None:
             translator = self._translator(job, tuning.workers)
-            like, groups = Job(rows, job.config), _groups(rows, tuning.batch_tokens)
-            waiting = [self._send(translator, like, group, length=_MEASURED)[1] for group in groups]
-            for result in chain.from_iterable(waiting):
-                result.result()
+            some = replace(job, rows=rows)
+            for _, results in [self._send(translator, some, group) for group in _groups(rows, tuning.batch_tokens)]:
+                _await(results)
 
-        sizes = (self.folder.tokenizers.source.size, self.folder.tokenizers.target.size)
-        tuning = measure(
-            self.cores,
-            translate,
-            parameters=(self.folder.path / WEIGHTS).stat().st_size // 4,
-            vocabulary=min(sizes),
-        )
+        parameters = (self.folder.path / WEIGHTS).stat().st_size // 4
+        tuning = measure(self.cores, translate, sample(job.rows, parameters))
         self._memory(job.config).keep(tuning)
         self._tunings[_like(job.config)] = tuning
         return tuning
@@ -142,15 +135,10 @@ class CTranslate2:
         best = zip(names[: job.config.top_beams], scores, strict=False)
         return [Hypothesis.with_score(tuple(map(int, one)), score) for one, score in best]
 
-    def _send(
-        self, translator: ctranslate2.Translator, job: Job, group: Sequence[int], *, length: int | None = None
-    ) -> tuple[int, list[Any]]:
-        """Start the search of one batch: its length limit, and what will hold the results.
-
-        With `length`, all translations have this length.
-        """
+    def _send(self, translator: ctranslate2.Translator, job: Job, group: Sequence[int]) -> tuple[int, list[Any]]:
+        """Start the search of one batch: its length limit, and what will hold the results."""
         rows = [job.rows[index] for index in group]
-        limit = length or max(self._limit(job, row) for row in rows)
+        limit = max(self._limit(job, row) for row in rows)
         names = self._names
         return limit, translator.translate_batch(
             [[names[number] for number in row] for row in rows],
@@ -160,7 +148,7 @@ class CTranslate2:
             length_penalty=job.config.alpha or _NO_PENALTY,
             max_input_length=0,
             max_decoding_length=limit,
-            min_decoding_length=length or 0,
+            min_decoding_length=0,
             return_scores=True,
             return_end_token=True,
             use_vmap=job.shortlist is not None,
