@@ -68,7 +68,7 @@ def serve(system: str, sentences: int, workers: int) -> None:
     import torch
 
     from vitrail.config import DecodeConfig
-    from vitrail.decode import search_all
+    from vitrail.decode import begin_all
     from vitrail.decode.workers import Workers
     from vitrail.runtime.arranged import arranged
     from vitrail.translator import load
@@ -87,7 +87,7 @@ def serve(system: str, sentences: int, workers: int) -> None:
         groups = [rows] if what == "batches" else [[row] for row in rows[: max(1, sentences // 20)]]
         began = clock()
         for group in groups:
-            search_all(model, group, config, forbidden=translator.tokenizers.forbidden, workers=threads)
+            begin_all(model, group, config, forbidden=translator.tokenizers.forbidden, workers=threads)()
         print(clock() - began, flush=True)
 
 

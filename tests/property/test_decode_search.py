@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from vitrail.config import POSITIONS, DecodeConfig, ModelConfig
-from vitrail.decode import batches, score, search, search_all
+from vitrail.decode import batches, begin_all, score, search
 from vitrail.model import Transformer
 from vitrail.text.special import BOS, EOS
 
@@ -114,7 +114,7 @@ def test_cached_equals_uncached(model, batch, config):
 def test_a_translation_does_not_depend_on_its_neighbours(model, batch, config, batch_tokens):
     alone = [search(model, [source], config, forbidden=FORBIDDEN)[0] for source in batch]
     assert_same(search(model, batch, config, forbidden=FORBIDDEN), alone)
-    assert_same(search_all(model, batch, config, forbidden=FORBIDDEN, batch_tokens=batch_tokens), alone)
+    assert_same(begin_all(model, batch, config, forbidden=FORBIDDEN, batch_tokens=batch_tokens)(), alone)
 
 
 def test_in_float32_only_a_tie_may_fall_the_other_way():
@@ -123,7 +123,7 @@ def test_in_float32_only_a_tie_may_fall_the_other_way():
     for seed in range(3):
         model = copy.deepcopy(small(seed)).float()
         batch = [[*(chance.randrange(5, VOCABULARY) for _ in range(chance.randrange(9))), EOS] for _ in range(40)]
-        together = search_all(model, batch, config, forbidden=FORBIDDEN, batch_tokens=320)
+        together = begin_all(model, batch, config, forbidden=FORBIDDEN, batch_tokens=320)()
         alone = [search(model, [source], config, forbidden=FORBIDDEN)[0] for source in batch]
         for (best,), (other,) in zip(together, alone, strict=True):
             assert best.score == pytest.approx(other.score, abs=1e-4)

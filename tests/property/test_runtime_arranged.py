@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from vitrail.config import POSITIONS, DecodeConfig
-from vitrail.decode import search, search_all
+from vitrail.decode import begin_all, search
 from vitrail.decode.beam import remaining
 from vitrail.decode.top import best_of
 from vitrail.decode.workers import Workers
@@ -180,7 +181,7 @@ def test_searches_find_the_same(
     model = peaked(small_model(seed=seed, **options))
     sources, prefixes = [source for source, _ in batch], [prefix for _, prefix in batch]
     rest = {"forbidden": FORBIDDEN, "prefixes": prefixes, "max_positions": model.max_positions}
-    found = search_all(arranged(model), sources, config, batch_tokens=batch_tokens, **rest)
+    found = begin_all(arranged(model), sources, config, batch_tokens=batch_tokens, **rest)()
     wanted = search(model, sources, config, **rest)
     assert [[h.row for h in row] for row in found] == [[h.row for h in row] for row in wanted]
     for row, other_row in zip(found, wanted, strict=True):
@@ -210,9 +211,9 @@ def test_workers_change_nothing(small_model: Build, config: DecodeConfig) -> Non
     told = list[Any]()
     with Workers(3) as workers:
         options = {"forbidden": FORBIDDEN, "batch_tokens": 64, "workers": workers}
-        found = search_all(model, sources, config, report=lambda *what: told.append(what), **options)
+        found = begin_all(model, sources, config, report=lambda *what: told.append(what), **options)()
         with pytest.raises(DecodeError, match="any probability"):
-            search_all(Nothing(), sources, config, workers=workers)
+            begin_all(Nothing(), sources, config, workers=workers)()
     assert [[h.row for h in row] for row in found] == [[h.row for h in row] for row in alone]
     assert len(told) > 5 and told[-1] == ("translate", 23, 23)
     assert told == sorted(told)
@@ -227,6 +228,36 @@ def test_a_worker_uses_one_core_and_leaves_the_others_to_other_threads() -> None
             assert others.submit(torch.get_num_threads).result() == torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_what_nobody_waits_for_does_not_begin() -> None:
+    gates, begun = [Event(), Event()], list[int]()
+
+    def wait_or_fail(number: int) -> None:
+        begun.append(number)
+        if number == 5:
+            raise ValueError(number)
+        gates[0 if number == 0 else 1].wait(60)
+
+    with Workers(1) as workers:
+        first = workers.map(wait_or_fail, [0])
+        given_up = workers.map(wait_or_fail, range(1, 5))
+        failing = workers.map(wait_or_fail, range(5, 9))
+        del given_up
+        gates[0].set()
+        with pytest.raises(ValueError, match="5"):
+            next(failing)
+        gates[1].set()  # the sixth may have begun, and waits for this
+        assert list(first) == [None]
+    assert begun in ([0, 5], [0, 5, 6])
+
+
+def test_work_begins_before_anybody_waits_for_it() -> None:
+    begun = Event()
+    with Workers(1) as workers:
+        results = workers.map(lambda _: begun.set(), [0])
+        assert begun.wait(60)
+        assert list(results) == [None]
 
 
 class Nothing:

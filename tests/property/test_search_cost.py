@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from vitrail.config import DecodeConfig
-from vitrail.decode import search_all
+from vitrail.decode import begin_all
 from vitrail.model import Transformer
 from vitrail.runtime.arranged import arranged
 from vitrail.text.special import BOS, EOS
@@ -53,7 +53,7 @@ class Endless:
 def test_memory_is_bounded_by_a_budget_whatever_the_input(lengths: list[int], beam_size: int) -> None:
     model = Endless()
     config = DecodeConfig(beam_size=beam_size, max_extra=0)
-    search_all(model, [[5] * length for length in lengths], config, max_positions=3, batch_tokens=BUDGET)
+    begin_all(model, [[5] * length for length in lengths], config, max_positions=3, batch_tokens=BUDGET)()
     assert sum(rows for rows, _ in model.sources) == len(lengths)
     for rows, longest in model.sources:
         assert rows == 1 or rows * longest <= BUDGET
@@ -64,7 +64,7 @@ def test_memory_is_bounded_by_a_budget_whatever_the_input(lengths: list[int], be
 @pytest.mark.parametrize("max_extra", [10, 20, 40])
 def test_a_longer_output_takes_as_many_more_steps_of_the_same_size(max_extra: int) -> None:
     model = Endless()
-    search_all(model, [[5, 6, EOS]] * 2, DecodeConfig(beam_size=3, max_extra=max_extra))
+    begin_all(model, [[5, 6, EOS]] * 2, DecodeConfig(beam_size=3, max_extra=max_extra))()
     assert model.steps == [(2, 1), *[(2, 3)] * (3 + max_extra - 1)]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from vitrail.config import DecodeConfig
-from vitrail.decode import in_batches, score, score_all, search, search_all
+from vitrail.decode import begin_all, in_batches, score, score_all, search
 from vitrail.errors import DecodeError
 from vitrail.text.special import EOS, PAD
 
@@ -53,7 +53,7 @@ class Parrot:
 def test_prefixes_and_limits_reach_every_batch(batch, config, data):
     prefixes = [data.draw(st.lists(st.integers(4, 8), max_size=2)) for _ in batch]
     options = {"forbidden": (PAD, 1, 2), "max_positions": 3}
-    found = search_all(Parrot(), batch, config, prefixes=prefixes, batch_tokens=20, **options)
+    found = begin_all(Parrot(), batch, config, prefixes=prefixes, batch_tokens=20, **options)()
     alone = [
         search(Parrot(), [source], config, prefixes=[prefix], **options)[0]
         for source, prefix in zip(batch, prefixes, strict=True)
@@ -66,7 +66,7 @@ def test_prefixes_and_limits_reach_every_batch(batch, config, data):
 def test_a_prefix_beyond_the_models_positions_is_refused_before_any_work():
     model = Parrot()
     with pytest.raises(DecodeError, match="at most 2"):
-        search_all(model, [[5, EOS]] * 3, CONFIGS[0], prefixes=[[], [5] * 3, []], max_positions=2, batch_tokens=1)
+        begin_all(model, [[5, EOS]] * 3, CONFIGS[0], prefixes=[[], [5] * 3, []], max_positions=2, batch_tokens=1)()
     assert model.asked == []
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from vitrail.config import DecodeConfig
-from vitrail.decode import Hypothesis, length_penalty, score, score_all, search, search_all
+from vitrail.decode import Hypothesis, begin_all, length_penalty, score, score_all, search
 from vitrail.decode.beam import Candidates, Live, decide
 from vitrail.decode.request import Request, rectangle
 from vitrail.errors import DecodeError
@@ -65,7 +65,7 @@ BOTH = [DecodeConfig(), DecodeConfig(sample=True)]
 @pytest.mark.parametrize("config", BOTH)
 def test_nothing_to_translate_gives_nothing(config):
     assert search(Countdown(), [], config) == []
-    assert search_all(Countdown(), [], config) == []
+    assert begin_all(Countdown(), [], config)() == []
     assert score_all(None, [], [], config) == score(None, [], [], config) == []
 
 
@@ -106,7 +106,7 @@ def test_an_impossible_prefix_is_refused(config, prefix, what):
 def test_an_impossible_prefix_is_refused_before_any_work():
     model, sources = Countdown(), [[5, 5, EOS], [5, EOS], [5, 5, 5, EOS]]
     with pytest.raises(DecodeError) as caught:
-        search_all(model, sources, DecodeConfig(max_extra=0), prefixes=[[5, 5, 5]] * 3, batch_tokens=1)
+        begin_all(model, sources, DecodeConfig(max_extra=0), prefixes=[[5, 5, 5]] * 3, batch_tokens=1)()
     assert caught.value.where == "sentence 2"
     assert model.rows == []
 
@@ -168,7 +168,7 @@ def test_a_hypothesis_knows_whether_it_ended():
 
 def test_progress_counts_sentences():
     told = []
-    search_all(Countdown(), [[5, EOS]] * 5, GREEDY, batch_tokens=32, report=lambda *what: told.append(what))
+    begin_all(Countdown(), [[5, EOS]] * 5, GREEDY, batch_tokens=32, report=lambda *what: told.append(what))()
     assert told == [("translate", 2, 5), ("translate", 4, 5), ("translate", 5, 5)]
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vitrail.decode.batching import BATCH_TOKENS as BATCH_TOKENS
+    from vitrail.decode.batching import begin_all as begin_all
     from vitrail.decode.batching import in_batches as in_batches
     from vitrail.decode.batching import score_all as score_all
-    from vitrail.decode.batching import search_all as search_all
     from vitrail.decode.entry import search as search
     from vitrail.decode.forced import score as score
     from vitrail.decode.grouping import batches as batches
@@ -30,13 +30,13 @@ _HOMES = {
     "StepCache": "step",
     "StepModel": "step",
     "batches": "grouping",
+    "begin_all": "batching",
     "in_batches": "batching",
     "length_limit": "hypothesis",
     "length_penalty": "hypothesis",
     "score": "forced",
     "score_all": "batching",
     "search": "entry",
-    "search_all": "batching",
 }
 __all__ = [
     "BATCH_TOKENS",
@@ -46,13 +46,13 @@ __all__ = [
     "StepCache",
     "StepModel",
     "batches",
+    "begin_all",
     "in_batches",
     "length_limit",
     "length_penalty",
     "score",
     "score_all",
     "search",
-    "search_all",
 ]
 
 

@@ -25,7 +25,7 @@ _USUAL_BEAM = 8  # hypotheses of a sentence; with more, batches get smaller, sin
 _SHORTEST = 16  # length that shorter sources count as: each costs beam_size × vocabulary predictions, however short
 
 
-def search_all(
+def begin_all(
     model: StepModel[CacheT],
     sources: Sequence[Sequence[int]],
     config: DecodeConfig,
@@ -40,8 +40,12 @@ def search_all(
     batch_tokens: int = BATCH_TOKENS,
     workers: Workers | None = None,
     report: Report | None = None,
-) -> list[list[Hypothesis]]:
-    """Translate any number of sources; `search` does one batch. Each of the `workers` works on a batch of its own."""
+) -> Callable[[], list[list[Hypothesis]]]:
+    """Begin to translate any number of sources: what is returned waits for the translations.
+
+    `search` does one batch. Each of the `workers` works on a batch of its own; without them nothing happens before
+    somebody waits.
+    """
     if prefixes is not None:  # check all now, so that errors name the sentence's number in the input
         Request.check(
             sources,
@@ -69,7 +73,7 @@ def search_all(
     lengths = [max(len(row), _SHORTEST) for row in sources]
     hypotheses = config.top_beams if config.sample else config.beam_size
     budget = batch_tokens * _USUAL_BEAM // max(hypotheses, _USUAL_BEAM)
-    return in_batches(translate, lengths, budget, what="translate", workers=workers, report=report)
+    return begin_batches(translate, lengths, budget, what="translate", workers=workers, report=report)
 
 
 def score_all(
@@ -101,11 +105,28 @@ def in_batches(
     report: Report | None = None,
 ) -> list[ResultT]:
     """Call `work` with the indices of each batch, and return its results in the original order."""
-    results: dict[int, ResultT] = {}
+    return begin_batches(work, lengths, batch_tokens, what=what, workers=workers, report=report)()
+
+
+def begin_batches(
+    work: Callable[[list[int]], list[ResultT]],
+    lengths: Sequence[int],
+    batch_tokens: int,
+    *,
+    what: str,
+    workers: Workers | None = None,
+    report: Report | None = None,
+) -> Callable[[], list[ResultT]]:
+    """As `in_batches`; what is returned waits for the results."""
     groups = batches(lengths, batch_tokens)
     found = map(work, groups) if workers is None else workers.map(work, groups)
-    for chosen, made in zip(groups, found, strict=True):
-        results.update(zip(chosen, made, strict=True))
-        if report is not None:
-            report(what, len(results), len(lengths))
-    return [results[index] for index in range(len(lengths))]
+
+    def collect() -> list[ResultT]:
+        results: dict[int, ResultT] = {}
+        for chosen, made in zip(groups, found, strict=True):
+            results.update(zip(chosen, made, strict=True))
+            if report is not None:
+                report(what, len(results), len(lengths))
+        return [results[index] for index in range(len(lengths))]
+
+    return collect

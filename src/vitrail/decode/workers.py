@@ -6,8 +6,9 @@ other. torch computes without holding Python's lock, so threads with searches of
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Barrier
 from types import TracebackType
@@ -30,8 +31,8 @@ class Workers:
         torch.set_num_threads(others)  # they have changed it for every thread that starts after them
 
     def map(self, work: Callable[[WorkT], ResultT], each: Iterable[WorkT]) -> Iterator[ResultT]:
-        """The results of `work`, in order. After an error, or if nobody wants more of them, nothing new begins."""
-        return self._pool.map(work, each)
+        """Start work at once; its results come in order. After an error, or if nobody waits, nothing new begins."""
+        return _Results([self._pool.submit(work, one) for one in each])
 
     def close(self) -> None:
         """End the threads."""
@@ -44,6 +45,29 @@ class Workers:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Results(Iterator[ResultT]):
+    """What threads are working on."""
+
+    def __init__(self, futures: Iterable[Future[ResultT]]) -> None:
+        self._waiting = deque(futures)
+
+    def __next__(self) -> ResultT:
+        if not self._waiting:
+            raise StopIteration
+        try:
+            return self._waiting.popleft().result()
+        except BaseException:  # Ctrl-C, too
+            self._cancel()
+            raise
+
+    def __del__(self) -> None:
+        self._cancel()
+
+    def _cancel(self) -> None:
+        for future in self._waiting:
+            future.cancel()
 
 
 @contextmanager

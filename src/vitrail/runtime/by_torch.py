@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from vitrail.config import DecodeConfig
-from vitrail.decode import ForcedModel, Hypothesis, StepModel, score_all, search_all
+from vitrail.decode import ForcedModel, Hypothesis, StepModel, begin_all, score_all
 from vitrail.decode.attention import attention_all
 from vitrail.decode.ensemble import Ensemble, ForcedEnsemble
 from vitrail.decode.likely import Likely, likely_next
@@ -39,8 +39,8 @@ class Torch:
         return "it computes in float32 only" if job.config.precision != "float32" else None
 
     def begin(self, job: Job, report: Report | None = None) -> Results:
-        """Search in batches of similar length, when the results are asked for."""
-        return lambda: search_all(
+        """Search in batches of similar length."""
+        return begin_all(
             self._current(),
             job.rows,
             job.config,
