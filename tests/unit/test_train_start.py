@@ -19,6 +19,7 @@ from vitrail.storage import checksum
 from vitrail.text import FIRST_LANGUAGE, Subwords
 from vitrail.train import average_checkpoints, read_origin, train
 from vitrail.train.checkpoint import list_steps
+from vitrail.train.start import layers_to_keep
 from vitrail.translator import load
 from vitrail.weights import read_weights
 
@@ -54,6 +55,10 @@ class Desk:
     def run(self, name: str, **changes: object) -> Path:
         train(self.config(**{"train__start_from": str(self.start), **changes}), self.folder / name)
         return self.folder / name
+
+
+def as_names(settings):
+    return {key.replace(".", "__"): value for key, value in settings.items()}
 
 
 def corpora(folder, directions):
@@ -132,6 +137,41 @@ def test_what_contradicts_the_model_is_refused_before_any_work(desk, changes, wh
 
 def test_the_same_shape_may_be_said_again(desk):
     assert ModelFolder.open(desk.run("run", train__max_steps=1, model__d_model=16, model__heads=2)).has_weights
+
+
+def test_a_run_may_keep_fewer_layers(desk):
+    deep = desk.run("deep", train__start_from=None, **{**as_names(SHAPE), "model__encoder_layers": 5})
+    run = desk.run("run", train__start_from=str(deep), train__peak_rate=1e-9, model__encoder_layers=3)
+    assert ModelFolder.open(run).config.model.encoder_layers == 3
+    before, after = read_weights(deep / "model.safetensors"), weights_at(run, 2)
+    kept = {0: 0, 1: 2, 2: 4}  # spread over all five
+    for name, value in after.items():
+        _, layer, inside = name.partition("encoder.layers.")
+        origin = f"{layer}{kept[int(inside[0])]}{inside[1:]}" if inside else name
+        assert torch.allclose(value, before[origin], atol=1e-6), name
+    again = desk.run("run", train__start_from=str(deep), train__peak_rate=1e-9, model__encoder_layers=3)
+    assert again == run
+    with pytest.raises(ConfigError, match=r"no part 'encoder\.4'"):
+        desk.run("other", train__start_from=str(deep), model__encoder_layers=3, train__freeze=["encoder.4"])
+    with pytest.raises(ConfigError, match=r"encoder_layers = 6 cannot go with .*which has 5"):
+        desk.run("other", train__start_from=str(deep), model__encoder_layers=6)
+
+
+def test_heads_that_align_words_are_not_taken_over_with_fewer_decoder_layers(desk):
+    two = desk.run(
+        "two", train__start_from=None, decode__alignment_heads="1.0", **{**as_names(SHAPE), "model__decoder_layers": 2}
+    )
+    same = desk.run("same", train__start_from=str(two), train__max_steps=1)
+    assert ModelFolder.open(same).config.decode.alignment_heads == "1.0"
+    less = desk.run("less", train__start_from=str(two), train__max_steps=1, model__decoder_layers=1)
+    assert ModelFolder.open(less).config.decode.alignment_heads == "all"
+
+
+@pytest.mark.parametrize(
+    ("had", "has", "kept"), [(2, 1, [0]), (6, 3, [0, 2, 5]), (4, 4, [0, 1, 2, 3]), (12, 2, [0, 11])]
+)
+def test_the_layers_that_are_kept_are_spread_over_all(had, has, kept):
+    assert layers_to_keep(had, has) == kept
 
 
 def test_there_must_be_a_model_with_weights(desk):
@@ -242,7 +282,7 @@ def test_a_new_symbol_cannot_be_learnt_by_frozen_embeddings(desk):
 
 
 def test_a_model_with_one_language_gets_symbols_for_two(desk):
-    one = desk.run("one", **{key.replace(".", "__"): value for key, value in SHAPE.items()}, train__start_from=None)
+    one = desk.run("one", **as_names(SHAPE), train__start_from=None)
     both = corpora(desk.folder, [("fr", "de"), ("fr", "en")])
     run = desk.run("two", train__start_from=str(one), data__corpora=both, train__max_steps=1)
     assert ModelFolder.open(run).tokenizers.languages == ("de", "en")
@@ -250,8 +290,7 @@ def test_a_model_with_one_language_gets_symbols_for_two(desk):
 
 def test_two_vocabularies_and_an_output_bias_are_extended_too(desk):
     tables = {"model__tie_embeddings": "none", "data__joint": False, "model__output_bias": True}
-    shape = {key.replace(".", "__"): value for key, value in SHAPE.items()}
-    one = desk.run("one", **shape, **tables, train__start_from=None, data__vocabulary_size=400)
+    one = desk.run("one", **as_names(SHAPE), **tables, train__start_from=None, data__vocabulary_size=400)
     config = desk.config(train__start_from=str(one))
     # Two directions need one vocabulary, so this start cannot take another target language.
     run = desk.run("two", train__start_from=str(one), train__max_steps=1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from vitrail.box import model_path
-from vitrail.config import Config, parse_config
+from vitrail.config import Config, ModelConfig, parse_config
 from vitrail.data import Prepared
 from vitrail.documents import Document
 from vitrail.errors import ConfigError, FolderError, TrainingError
@@ -21,6 +23,7 @@ from vitrail.train.freeze import frozen_names
 from vitrail.weights import read_weights
 
 DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # they have no weights, so they may differ
+DEPTHS = {"encoder_layers", "decoder_layers"}  # there may be fewer than the model has
 OF_THE_VOCABULARY = ("vocabulary", "vocabulary_size", "joint")
 
 
@@ -48,7 +51,8 @@ class Start:
         folder = ModelFolder.open(model_path(name))
         folder.refuse_without_weights()
         refuse_other_shapes(folder.shapes(), folder.path / WEIGHTS)
-        frozen_names(folder.shapes(), config.train.freeze)  # refuses parts that the model does not have
+        names = _names(inherit(config, folder.config), folder.tokenizers)
+        frozen_names(names, config.train.freeze)  # refuses parts that the run does not have
         return cls(folder, Origin(model=name, weights=checksum(folder.path / WEIGHTS), vocabulary=folder.vocabulary))
 
     @property
@@ -66,9 +70,7 @@ class Start:
                 fix=f"prepare it with --set train.start_from={self.origin.model}, which encodes it with that model's",
             )
         new = [language for language in has.languages if language not in had.languages]
-        with torch.device("meta"):
-            names = Transformer(self.folder.config.model, has.source.size, has.target.size).state_dict()
-        tables = {name for name in frozen_names(names, config.train.freeze) if _has_words(name)}
+        tables = {name for name in frozen_names(_names(config, has), config.train.freeze) if _has_words(name)}
         if new and tables:
             raise ConfigError(
                 f"the model has no symbol for {', '.join(new)} yet, and would not learn it with {min(tables)} frozen",
@@ -82,6 +84,7 @@ class Start:
         place = FIRST_LANGUAGE + len(self.folder.tokenizers.languages)
         new = len(tokenizers.languages) - len(self.folder.tokenizers.languages)
         held, found = model.state_dict(), read_weights(self.folder.path / WEIGHTS)
+        found = _with_fewer_layers(found, held, self.folder.config.model)
         for name, value in found.items():
             if new and _has_words(name):
                 found[name] = _with_rows(value, held[name][place : place + new], place)
@@ -91,7 +94,8 @@ class Start:
 def inherit(config: Config, model: Config) -> Config:
     """The settings of a run that starts from a model with the settings `model`.
 
-    Its shape and its vocabulary are fixed; its dropouts and how it searches hold unless the run's settings say more.
+    Its shape and its vocabulary are fixed, but the run may have fewer layers; its dropouts and how it searches hold
+    unless the run's settings say more.
     """
     table = config.model_dump(mode="json", exclude_none=True)
     taken = {
@@ -104,19 +108,37 @@ def inherit(config: Config, model: Config) -> Config:
         for name in names:
             given = name in getattr(config, section).model_fields_set
             if given and section != "decode" and name not in DROPOUTS:
-                _refuse_another(config, f"{section}.{name}", table[section].get(name), held[section].get(name))
+                _refuse_another(config, section, name, table[section].get(name), held[section].get(name))
             if not given and name in held[section]:
                 table[section][name] = held[section][name]
+    if table["model"]["decoder_layers"] < held["model"]["decoder_layers"] and not _gives(config, "alignment_heads"):
+        table["decode"].pop("alignment_heads", None)  # it names heads of layers that are gone, or that others follow
     return parse_config(table, where=f"the settings, with those of {config.train.start_from}")
 
 
-def _refuse_another(config: Config, key: str, given: object, held: object) -> None:
-    if given != held:
-        raise ConfigError(
-            f"{key} = {given!r} cannot go with train.start_from = '{config.train.start_from}', which has {held!r}",
-            where=key,
-            fix="remove it: the model to start from has its own shape and vocabulary",
-        )
+def _refuse_another(config: Config, section: str, name: str, given: Any, held: Any) -> None:
+    if given == held or (name in DEPTHS and given < held):
+        return
+    raise ConfigError(
+        f"{section}.{name} = {given!r} cannot go with train.start_from = '{config.train.start_from}', "
+        f"which has {held!r}",
+        where=f"{section}.{name}",
+        fix=f"at most {held}: there are no weights for more layers"
+        if name in DEPTHS
+        else "remove it: the model to start from has its own shape and vocabulary",
+    )
+
+
+def _gives(config: Config, name: str) -> bool:
+    return name in config.decode.model_fields_set
+
+
+def layers_to_keep(had: int, has: int) -> list[int]:
+    """Which of `had` layers a model with `has` layers starts from: spread over all, beginning with the first.
+
+    Shleifer and Rush 2020, "Pre-trained Summarization Distillation", call it shrink and fine-tune.
+    """
+    return [round(number * (had - 1) / max(has - 1, 1)) for number in range(has)]
 
 
 def write_origin(run: Path, origin: Origin | None) -> None:
@@ -157,6 +179,12 @@ def _extends(found: Tokenizers, model: Tokenizers) -> bool:
     )
 
 
+def _names(config: Config, tokenizers: Tokenizers) -> Iterable[str]:
+    """The names of the parameters of a model with these settings."""
+    with torch.device("meta"):
+        return Transformer(config.model, tokenizers.source.size, tokenizers.target.size).state_dict()
+
+
 def _has_words(name: str) -> bool:
     """Whether a parameter has a row for every word of a vocabulary."""
     return name.startswith("embeddings.") or name == "output_bias"
@@ -164,3 +192,23 @@ def _has_words(name: str) -> bool:
 
 def _with_rows(value: Tensor, rows: Tensor, place: int) -> Tensor:
     return torch.cat([value[:place], rows.to(value.dtype), value[place:]])
+
+
+def _with_fewer_layers(found: dict[str, Tensor], held: dict[str, Tensor], model: ModelConfig) -> dict[str, Tensor]:
+    """The weights for a model with the parameters `held`, whose stacks may lack some of the layers of `model`."""
+    chosen: dict[str, Tensor] = {}
+    for name in held:
+        stack, number, rest = _place(name)
+        if number is None:
+            chosen[name] = found[name]
+            continue
+        has = 1 + max(other for of, other, _ in map(_place, held) if of == stack and other is not None)
+        chosen[name] = found[f"{stack}.layers.{layers_to_keep(getattr(model, f'{stack}_layers'), has)[number]}.{rest}"]
+    return chosen
+
+
+def _place(name: str) -> tuple[str, int | None, str]:
+    """The stack and the layer of a parameter, and its name in there: ("encoder", 0, "feed_forward.inner.bias")."""
+    stack, _, inside = name.partition(".layers.")
+    number, _, rest = inside.partition(".")
+    return (stack, int(number), rest) if inside else (name, None, "")
