@@ -65,7 +65,7 @@ def main() -> None:
     known = json.loads(receipt.read_text()) if receipt.exists() else {}
     if "teacher" in known and not options.teacher:
         sys.exit(f"{receipt} is a student's: add --teacher {known['teacher']['model']}")
-    began_at = None if options.out.exists() else commit()  # unknown if the run already exists
+    began_at = None if (options.out / LOG).exists() else commit()  # unknown if the run has begun already
     data = {path: checksum(Path(path)) for path in files_to_learn_from(config) if Path(path).exists()}
     code = vitrail_command(*command_of(options))
     if code:
