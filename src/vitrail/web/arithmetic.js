@@ -42,14 +42,22 @@ export function softmax(values, temperature = 1) {
 }
 
 /**
+ * The logarithm of the sum of exponentials: what the logarithm of softmax subtracts.
+ * @param {Numbers} values
+ */
+export function logSumExp(values) {
+  const most = largest(values);
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += Math.exp(values[i] - most);
+  return most + Math.log(sum);
+}
+
+/**
  * The logarithm of softmax.
  * @param {Numbers} values
  */
 export function logSoftmax(values) {
-  const most = largest(values);
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += Math.exp(values[i] - most);
-  const shift = most + Math.log(sum);
+  const shift = logSumExp(values);
   const result = new Float64Array(values.length);
   for (let i = 0; i < result.length; i++) result[i] = values[i] - shift;
   return result;

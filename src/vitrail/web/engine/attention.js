@@ -95,18 +95,13 @@ export class Attention {
   attend(head, row, query, seen, z, heard) {
     const from = Math.floor(head / this.sharedBy) * this.width;
     const count = heard ? seen.keys.length : seen.visible; // a listener also hears the scores of what is hidden
-    /** @param {Float32Array} vector */
-    const ofHead = (vector) => vector.subarray(from, from + this.width);
-    const {scores, bias, before, after} = this.meeting.meet(
-      head,
-      query,
-      seen.position,
-      (count < seen.keys.length ? seen.keys.slice(0, count) : seen.keys).map(ofHead),
-    );
+    const keys = {rows: seen.keys, from, count};
+    const {scores, bias, before, after} = this.meeting.meet(head, query, seen.position, keys);
     const root = Math.sqrt(this.width);
-    const scaled = scores.map((score, key) =>
-      key < seen.visible ? Math.fround(score / root) + (bias ? bias[key] : 0) : -Infinity,
-    );
+    const scaled = new Float32Array(count).fill(-Infinity);
+    for (let key = 0; key < seen.visible; key++) {
+      scaled[key] = Math.fround(scores[key] / root) + (bias ? bias[key] : 0);
+    }
     const weights = Float32Array.from(softmax(scaled));
     const sum = new Float64Array(this.width);
     for (let key = 0; key < seen.visible; key++) {

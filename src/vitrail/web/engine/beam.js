@@ -24,7 +24,7 @@ import {BOS, EOS} from "./special.js";
  */
 export function beamSearch(model, request, listener) {
   const {beamSize, limit} = request;
-  const cache = model.start(request.source);
+  const cache = model.start(request.source, request.memory);
   /** @type {Hypothesis[]} */
   const complete = [];
   /** @type {Live[]} */

@@ -10,6 +10,8 @@ import {LAYOUTS, sinusoid} from "../positions/sinusoids.js";
  * @typedef {import("../tensor.js").Tensor} Tensor
  * @typedef {import("../trace.js").ModelConfig} ModelConfig
  * @typedef {(name: string) => Tensor} Weight a parameter by its name
+ * @typedef {{rows: Float32Array[], from: number, count: number}} Keys
+ *   the first `count` rows are looked at; a head's part of a row begins at `from`
  * @typedef {Record<string, Float32Array>} Named arrays for a listener, by name
  * @typedef {{scores: Float32Array, bias?: Float32Array, before?: Named, after?: Named}} Scores
  *   bias is added after the division by √d_k; before and after: what a listener hears besides the scores
@@ -37,11 +39,18 @@ export class ByContent {
    * @param {number} _head
    * @param {Float32Array} query
    * @param {number} _position of the query
-   * @param {Float32Array[]} keys
+   * @param {Keys} keys
    * @returns {Scores}
    */
-  meet(_head, query, _position, keys) {
-    return {scores: Float32Array.from(keys, (key) => dot(query, key))};
+  meet(_head, query, _position, {rows, from, count}) {
+    const scores = new Float32Array(count);
+    for (let key = 0; key < count; key++) {
+      const row = rows[key];
+      let sum = 0;
+      for (let i = 0; i < query.length; i++) sum += query[i] * row[from + i];
+      scores[key] = sum;
+    }
+    return {scores};
   }
 
   /**
@@ -65,7 +74,7 @@ class ByDistance extends ByContent {
     this.most = most;
   }
 
-  /** @param {number} head @param {Float32Array} query @param {number} at @param {Float32Array[]} keys */
+  /** @param {number} head @param {Float32Array} query @param {number} at @param {Keys} keys */
   meet(head, query, at, keys) {
     const content = super.meet(head, query, at, keys).scores;
     const position = content.map((_, key) => dot(query, this.keys.row(this.distance(at, key))));
@@ -110,10 +119,10 @@ class ByBias extends ByContent {
     this.heads = heads;
   }
 
-  /** @param {number} head @param {Float32Array} query @param {number} at @param {Float32Array[]} keys */
+  /** @param {number} head @param {Float32Array} query @param {number} at @param {Keys} keys */
   meet(head, query, at, keys) {
     const slope = slopeOf(head, this.heads);
-    const bias = Float32Array.from(keys, (_, key) => -slope * Math.abs(key - at));
+    const bias = Float32Array.from({length: keys.count}, (_, key) => -slope * Math.abs(key - at));
     return {...super.meet(head, query, at, keys), bias, after: {distance_bias: bias}};
   }
 }

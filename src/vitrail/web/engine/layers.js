@@ -43,7 +43,8 @@ class Layer {
     const normed = isPre ? this.parts.norm(x, count, norm) : x;
     if (isPre) tap?.(`${name}.normed`, shape, normed);
     const found = sublayer(normed);
-    const sum = x.map((value, index) => value + found[index]);
+    const sum = new Float32Array(x.length);
+    for (let i = 0; i < sum.length; i++) sum[i] = x[i] + found[i];
     tap?.(`${name}.sum`, shape, sum);
     const output = isPre ? sum : this.parts.norm(sum, count, norm);
     tap?.(`${name}.output`, shape, output);

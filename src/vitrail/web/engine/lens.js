@@ -22,9 +22,12 @@ const MOST_PROBABLE = 8;
  */
 export function lensOf(model, arrays, target) {
   const names = ["target.sum", ...model.decoder.map((_, layer) => `decoder.${layer}.output`)];
+  const valuesOf = (/** @type {string} */ name) => arrays[name].values ?? new Float32Array(0);
   return Object.fromEntries(
-    names.map((name) => {
-      const rows = model.say(arrays[name].values ?? new Float32Array(0), target.length);
+    names.map((name, index) => {
+      const isLast = index === names.length - 1; // what the model itself says
+      const found = isLast ? valuesOf("log_probs") : model.say(valuesOf(name), target.length);
+      const rows = split(found, target.length);
       const best = rows.map((row) => bestOf(row, MOST_PROBABLE));
       return [
         name,
@@ -32,7 +35,7 @@ export function lensOf(model, arrays, target) {
           ids: best,
           log_probs: encoded(rows.map((row, step) => best[step].map((id) => row[id]))),
           chosen: {shape: [target.length], values: Float32Array.from(rows, (row, step) => row[target[step]])},
-          rank: rows.map((row, step) => row.reduce((rank, value) => rank + (value > row[target[step]] ? 1 : 0), 0)),
+          rank: rows.map((row, step) => countAbove(row, row[target[step]])),
         },
       ];
     }),
@@ -54,15 +57,26 @@ export function leftOutOf(model, source, words, target) {
   if (!places.length) return null;
   const without = places.map((gone) => {
     const rest = source.filter((_, at) => !gone.includes(at));
-    const found = model.logProbs(rest, inputOf(target));
-    const width = found.length / target.length;
-    return target.map((_, step) => found.subarray(step * width, (step + 1) * width));
+    return split(model.logProbs(rest, inputOf(target)), target.length);
   });
   return {
     places,
     log_probs: encoded(without.map((rows) => rows.map((row, step) => row[target[step]]))),
     best: without.map((rows) => rows.map((row) => bestOf(row, 1)[0])),
   };
+}
+
+/** @param {Float32Array} values @param {number} count of rows */
+function split(values, count) {
+  const width = values.length / count;
+  return Array.from({length: count}, (_, row) => values.subarray(row * width, (row + 1) * width));
+}
+
+/** @param {Float32Array} row @param {number} bound */
+function countAbove(row, bound) {
+  let above = 0;
+  for (let i = 0; i < row.length; i++) if (row[i] > bound) above++;
+  return above;
 }
 
 /** @param {number[][]} rows @returns {EncodedArray} */

@@ -7,7 +7,8 @@ import {EOS} from "./special.js";
  * @typedef {{
  *   source: number[], limit: number, forbidden: number[], prefix: number[], beamSize: number, topBeams: number,
  *   alpha: number, penalty: "length" | "gnmt", temperature: number, topK: number, topP: number,
- *   seed: bigint}} SearchRequest
+ *   seed: bigint, memory?: Float32Array}} SearchRequest
+ *   memory: the encoder's output, if the source has been read
  * @typedef {{ids: number[], logProbs: number[], score: number, finished: boolean}} Hypothesis
  *   ids: with `<eos>` if it is finished
  */

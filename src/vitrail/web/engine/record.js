@@ -55,9 +55,11 @@ export class Recorder {
     const model = this.model(heads_off);
     const settings = searchSettingsOf(sheet.decode, decode);
     const source = this.sourceRow(text, to, model.maxPositions);
-    const {search, target} = this.search(model, source, settings, prefix);
+    const {arrays, tap} = listener();
+    const memory = model.encode(source, tap);
+    const {search, target} = this.search(model, source, settings, prefix, memory);
     const input = inputOf(target);
-    const arrays = listen(model, source, input);
+    model.logProbs(source, input, tap, memory);
     const compared = reference ? this.compare(model, source, reference) : null;
     return {
       ...{format: "vitrail-trace", version: 1, vitrail: sheet.vitrail, model: sheet.model},
@@ -88,13 +90,15 @@ export class Recorder {
    * @param {number[]} source
    * @param {Record<string, any>} settings
    * @param {string} prefix
+   * @param {Float32Array} [memory] the encoder's output, if the source has been read
    */
-  search(model, source, settings, prefix) {
+  search(model, source, settings, prefix, memory) {
     const {target: vocabulary, forbidden} = this.tokenizers;
     refuseUnknown(vocabulary, prefix, "the first words");
     /** @type {import("./limits.js").SearchRequest} */
     const request = {
-      ...{source, forbidden, prefix: vocabulary.encode(prefix), penalty: settings.penalty, alpha: settings.alpha},
+      ...{source, memory, forbidden, prefix: vocabulary.encode(prefix)},
+      ...{penalty: settings.penalty, alpha: settings.alpha},
       ...{beamSize: settings.beam_size, topBeams: settings.top_beams, temperature: settings.temperature},
       ...{topK: settings.top_k, topP: settings.top_p, seed: BigInt(settings.seed)},
       limit: lengthLimit(source, settings.max_extra, model.maxPositions),
@@ -190,12 +194,20 @@ export class Recorder {
  * @param {number[]} input
  */
 export function listen(model, source, input) {
+  const {arrays, tap} = listener();
+  model.logProbs(source, input, tap);
+  return arrays;
+}
+
+/** A tap that keeps what it hears. */
+function listener() {
   /** @type {Record<string, EncodedArray>} */
-  const heard = {};
-  model.logProbs(source, input, (name, shape, values) => {
-    heard[name] = {shape, values};
-  });
-  return heard;
+  const arrays = {};
+  /** @type {import("./attention.js").Tap} */
+  const tap = (name, shape, values) => {
+    arrays[name] = {shape, values};
+  };
+  return {arrays, tap};
 }
 
 /**

@@ -24,7 +24,7 @@ import {BOS, EOS} from "./special.js";
 export function sample(model, request, listener) {
   const {limit, topBeams} = request;
   const luck = Array.from({length: topBeams}, (_, draw) => new PythonRandom(seedOf(request, draw)));
-  const cache = model.start(request.source);
+  const cache = model.start(request.source, request.memory);
   /** @type {Draw[]} */
   const draws = luck.map((_, draw) => ({draw, ids: [], logProbs: []}));
   let going = [...draws];

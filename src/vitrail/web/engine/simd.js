@@ -66,7 +66,9 @@ class SimdProducts {
       const part = x.subarray(row * inputs, (row + rows) * inputs);
       result.set(this.product(part, rows, matrix), row * outputs);
     }
-    if (bias) for (let i = 0; i < result.length; i++) result[i] += bias[i % outputs];
+    for (let place = 0; bias && place < result.length; place += outputs) {
+      for (let i = 0; i < outputs; i++) result[place + i] += bias[i];
+    }
     return result;
   }
 

@@ -1,7 +1,7 @@
 // The whole Transformer, with the weights of a file: full passes that can be listened to, and cached steps for a
 // search. model/transformer.py.
 
-import {layerNorm, logSoftmax} from "../arithmetic.js";
+import {layerNorm, logSumExp} from "../arithmetic.js";
 import {Problem} from "../problem.js";
 import {enginePositions} from "./distance.js";
 import {DecoderLayer, EncoderLayer} from "./layers.js";
@@ -127,9 +127,9 @@ export class Transformer {
    * @param {readonly number[]} source
    * @param {readonly number[]} input
    * @param {Tap | null} [tap]
+   * @param {Float32Array} [memory] the encoder's output, if the source has been read
    */
-  logProbs(source, input, tap = null) {
-    const memory = this.encode(source, tap);
+  logProbs(source, input, tap = null, memory = this.encode(source, tap)) {
     return this.predict(this.decode(input, memory, source.length, tap), input.length, tap);
   }
 
@@ -146,7 +146,8 @@ export class Transformer {
     tap?.("logits", [count, width], logits);
     const found = new Float32Array(logits.length);
     for (let place = 0; place < logits.length; place += width) {
-      found.set(logSoftmax(logits.subarray(place, place + width)), place);
+      const shift = logSumExp(logits.subarray(place, place + width));
+      for (let i = place; i < place + width; i++) found[i] = logits[i] - shift;
     }
     tap?.("log_probs", [count, width], found);
     return found;
@@ -158,18 +159,16 @@ export class Transformer {
    * @param {number} count
    */
   say(x, count) {
-    const found = this.predict(this.finish("decoder", x, count, null), count);
-    const width = found.length / count;
-    return Array.from({length: count}, (_, row) => found.subarray(row * width, (row + 1) * width));
+    return this.predict(this.finish("decoder", x, count, null), count);
   }
 
   /**
    * Get ready to translate word by word, with one empty hypothesis.
    * @param {readonly number[]} source
+   * @param {Float32Array} [memory] the encoder's output, if the source has been read
    * @returns {Cache}
    */
-  start(source) {
-    const memory = this.encode(source);
+  start(source, memory = this.encode(source)) {
     return this.decoder.map((layer) => ({
       memory: layer.remember(memory, source.length, null),
       pasts: [{keys: [], values: []}],
