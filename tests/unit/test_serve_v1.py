@@ -7,6 +7,7 @@ from inside import open_client
 from test_serve_libre import LIMITS, make_server
 
 from vitrail.serve.records import Log
+from vitrail.text.restriction import Restriction
 from vitrail.trace import Trace
 from vitrail.translator import load
 
@@ -71,6 +72,22 @@ def test_words_are_aligned_as_in_python(client, translator):
     assert found == wanted and found["alignment"]
 
 
+def test_terms_and_words_that_may_appear_are_those_of_python(client, translator):
+    text = "The doctor bought a house."
+    terms = {"house": ["villa", "manoir"], "Doctor": "medecin"}
+    words = {"never": ["le"], "never_tokens": ["▁du"]}
+    asked = {**ASKED, "texts": [text], "glossary": terms, **words}
+    (found,) = client.post("/v1/translate", json=asked).json()["translations"][0]["sentences"]
+    wanted = translator.translate(text, to="fr", glossary=terms, restrict=Restriction(**words))
+    assert found == json.loads(json.dumps(wanted.to_dict()))
+    assert "villa" in found["text"] or "manoir" in found["text"]
+
+    only = {"only": ["une", "maison", "est", "petite", "ma"]}
+    answer = client.post("/v1/translate", json={**ASKED, "texts": ["My house is small."], **only}).json()
+    wanted = translator.translate("My house is small.", to="fr", restrict=Restriction(**only))
+    assert answer["translations"][0]["text"] == wanted.text
+
+
 def test_a_sentence_is_not_taken_apart_if_that_is_asked(client):
     texts = ["Hello. I am tired."]
     one = client.post("/v1/translate", json={**ASKED, "texts": texts, "kind": "sentence"}).json()["translations"][0]
@@ -87,6 +104,9 @@ def test_a_stream_ends_with_the_greedy_translation(client, translator):
     assert names == ["token"] * (len(names) - 1) + ["done"]
     wanted = translator.translate(SENTENCE, to="fr", beam_size=1)
     assert parts[-1]["text"] == parts[-2]["text"] == wanted.text
+    described = client.get("/openapi.json").json()["paths"]["/v1/translate/stream"]["post"]["responses"]["200"]
+    event = described["content"]["text/event-stream"]["itemSchema"]
+    assert {*names} <= {*event["properties"]["event"]["enum"]}
     assert [part["token"] for part in parts[:-1]] == list(wanted.tokens) == parts[-1]["tokens"]
 
 
@@ -107,7 +127,18 @@ def test_a_trace_is_that_of_python(client, translator):
         ("/v1/translate", {**ASKED, "texts": ["x"] * (LIMITS.texts + 1)}, 400, "at most"),
         ("/v1/translate", {**ASKED, "texts": ["x"], "decode": {"beam_size": 65}}, 400, "beam_size"),
         ("/v1/translate", {**ASKED, "texts": ["x"], "decode": {"bean": 1}}, 400, "bean"),
-        ("/v1/translate", {**ASKED, "texts": ["x"], "decode": {"alpha": 10**400}}, 400, "decode"),
+        ("/v1/translate", {**ASKED, "texts": ["x"], "decode": {"alpha": 10**400}}, 400, "number up to"),
+        ("/v1/translate", {**ASKED, "texts": ["x"], "decode": {"alpha": [1]}}, 400, "decode.alpha"),
+        ("/v1/translate", {**ASKED, "texts": ["x"], "glossary": {" ": "y"}}, 400, "term is empty"),
+        (
+            "/v1/translate",
+            {**ASKED, "texts": ["x"], "glossary": {"x": "y"}, "decode": {"beam_size": 9}},
+            400,
+            "beam_size",
+        ),
+        ("/v1/translate", {**ASKED, "texts": ["x"], "never": [" "]}, 400, "without text"),
+        ("/v1/translate", {**ASKED, "texts": ["x"], "only": ["a"], "only_tokens": ["▁a"]}, 400, "combined"),
+        ("/v1/translate", {**ASKED, "texts": ["x"], "never_tokens": ["zzz"]}, 400, "no token"),
         ("/v1/translate", {**ASKED, "texts": "x"}, 400, "texts"),
         ("/v1/translate", {**ASKED, "texts": ["x"], "path": "/etc"}, 400, "path"),
         ("/v1/explain", {**ASKED, "text": "zq" * 240}, 400, "tokens"),

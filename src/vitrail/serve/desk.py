@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from vitrail.errors import VitrailError
+from vitrail.glossary import Glossary
 from vitrail.serve.frames import Message
 from vitrail.serve.pool import Pool, job_of
+from vitrail.text.restriction import Restriction
 
 TOGETHER = 64  # sentences in a batch at most
 LEAST = 8  # sentences that a batch has before it is shared among idle workers
@@ -38,6 +40,8 @@ class Search:
     decode: tuple[tuple[str, bool | int | float | str], ...] = ()
     prefix: str = ""
     align: bool = False
+    glossary: Glossary | None = None
+    restrict: Restriction | None = None
 
     def job(self, task: str, **what: Any) -> Message:
         """A job for a worker."""

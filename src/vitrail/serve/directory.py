@@ -11,9 +11,11 @@ from vitrail.box import BUILTIN, model_path
 from vitrail.config import DecodeConfig
 from vitrail.errors import DataError, FolderError, VitrailError
 from vitrail.folder import ModelFolder, read_manifest
+from vitrail.glossary import Glossary
 from vitrail.serve.desk import Search
 from vitrail.serve.problems import Problem
 from vitrail.serve.shelf import Shelf, Stamp, UnknownModelError, stamp_of
+from vitrail.text.restriction import Restriction
 
 Direction = tuple[str, str]
 Value = bool | int | float | str  # of a setting
@@ -32,11 +34,19 @@ class Model:
     decode: DecodeConfig
 
     def search(
-        self, target: str | None, decode: Mapping[str, Value], prefix: str = "", *, align: bool = False
+        self,
+        target: str | None,
+        decode: Mapping[str, Value],
+        prefix: str = "",
+        *,
+        align: bool = False,
+        glossary: Glossary | None = None,
+        restrict: Restriction | None = None,
     ) -> Search:
         """How to translate into this language."""
         to = target if target in self.languages else None
-        return Search(str(self.path), self.stamp, to, tuple(sorted(decode.items())), prefix, align)
+        settings = tuple(sorted(decode.items()))
+        return Search(str(self.path), self.stamp, to, settings, prefix, align, glossary, restrict)
 
 
 class Directory:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vitrail.glossary import Glossary
 from vitrail.layout import Document, read_document
 from vitrail.serve.desk import Desk, Found
 from vitrail.serve.directory import Directory, Model
@@ -16,6 +17,7 @@ from vitrail.serve.limits import Limits
 from vitrail.serve.pool import Pool
 from vitrail.serve.problems import Problem
 from vitrail.text.language import detect
+from vitrail.text.restriction import Restriction
 
 SHORT = 2000  # characters: a longer text is taken apart in a thread, while others are answered
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
@@ -76,11 +78,13 @@ class Service:
         decode: Settings | None = None,
         prefix: str = "",
         align: bool = False,
+        glossary: Glossary | None = None,
+        restrict: Restriction | None = None,
     ) -> list[Translated]:
         """Translate texts. With kind "sentence" each is one sentence; otherwise it is taken apart."""
         documents = [await _read(text, kind, source) for text in texts]
         sentences = [sentence for document in documents for sentence in document.sentences]
-        search = model.search(target, decode or {}, prefix, align=align)
+        search = model.search(target, decode or {}, prefix, align=align, glossary=glossary, restrict=restrict)
         found = iter(await self.desk.translate(search, sentences))
         return [_filled(document, [next(found) for _ in document.sentences]) for document in documents]
 

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -31,7 +32,19 @@ KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".s
 INDEX = "index.html"
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
-Setting = bool | Annotated[int, Field(ge=-(2**53), le=2**53)] | Annotated[float, Field(allow_inf_nan=False)] | str
+
+
+def _setting(value: Any) -> Any:
+    """One message instead of one for each type that a setting may have."""
+    if isinstance(value, bool | str) or (isinstance(value, int | float) and abs(value) <= 2**53):
+        return value
+    raise PydanticCustomError("setting", "a setting is true, false, a text or a number up to 2^53")
+
+
+Setting = Annotated[
+    bool | Annotated[int, Field(ge=-(2**53), le=2**53)] | Annotated[float, Field(allow_inf_nan=False)] | str,
+    BeforeValidator(_setting),
+]
 Name = Annotated[str, Field(max_length=255)]
 
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from vitrail.config import DecodeConfig, change_settings
 from vitrail.errors import DecodeError, FolderError, TextError
 from vitrail.folder import CONFIG, WEIGHTS, ModelFolder
+from vitrail.glossary import Glossary
 from vitrail.runtime import Job
 from vitrail.serve.shelf import Stamp, stamp_of
+from vitrail.text.restriction import Restriction
 
 if TYPE_CHECKING:
     from vitrail.serve.recent import Recent
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 256  # of a sentence: a trace grows with the square of its length
 MOST = {"beam_size": 64, "top_beams": 64, "max_extra": 256}  # for one request: time and memory grow with them
+MOST_WITH_TERMS = {**MOST, "beam_size": 8, "top_beams": 8}  # there is a beam for each number of a term's tokens
 
 Emit = Callable[[dict[str, Any]], None]
 Answer = tuple[Any, bytes]  # as JSON, and beside it what is large
@@ -120,12 +123,15 @@ def run(job: dict[str, Any]) -> Answer:
 def translate(translator: Translator, job: dict[str, Any], emit: Emit) -> Answer:
     """Translations of sentences, and how long they took, without loading the model."""
     began = perf_counter()
+    terms, words = job["glossary"], job["restrict"]
     found = translator.translate(
         job["texts"],
         to=job["to"],
-        decode=_settings(translator, job["decode"]),
+        decode=_settings(translator, job["decode"], MOST if terms is None else MOST_WITH_TERMS),
         prefix=job["prefix"],
         align=job["align"],
+        glossary=None if terms is None else Glossary.of(dict(terms["entries"])),
+        restrict=None if words is None else Restriction(**words),
         on_unknown="skip",
     )
     return {"translations": [one.to_dict() for one in found], "seconds": perf_counter() - began}, b""
@@ -162,8 +168,8 @@ def weights(translator: Translator, job: dict[str, Any], emit: Emit) -> Answer:
     return {name: encode_array(array) for name, array in found.items()}, b""
 
 
-def _settings(translator: Translator, changes: dict[str, Any]) -> DecodeConfig:
-    for name, most in MOST.items():
+def _settings(translator: Translator, changes: dict[str, Any], limits: dict[str, int] = MOST) -> DecodeConfig:
+    for name, most in limits.items():
         if isinstance(changes.get(name), int | float) and changes[name] > most:
             raise DecodeError(
                 f"{name} = {changes[name]}: at most {most} is possible here",

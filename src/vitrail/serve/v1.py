@@ -11,10 +11,12 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
+from vitrail.glossary import Glossary
 from vitrail.serve.directory import Model
 from vitrail.serve.problems import Problem, json_answer, problem_of
 from vitrail.serve.service import Service
 from vitrail.serve.studio import MAX_TEXT, Setting, is_long
+from vitrail.text.restriction import Restriction
 
 Language = Annotated[str, Field(max_length=40)]
 Name = Annotated[str, Field(max_length=255)]
@@ -22,6 +24,8 @@ Decode = Annotated[
     dict[Annotated[str, Field(max_length=40)], Setting],
     Field(max_length=20, description="Search settings that differ from the model's own: docs/decoding.md"),
 ]
+Term = Annotated[str, Field(max_length=200)]
+Terms = Annotated[list[Term], Field(max_length=1000)]
 _EXAMPLE = {"source": "en", "target": "fr"}
 
 
@@ -43,7 +47,8 @@ class TranslateBody(Direction):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {**_EXAMPLE, "texts": ["Where is the station? I am late."], "decode": {"beam_size": 6, "top_beams": 3}}
+                {**_EXAMPLE, "texts": ["Where is the station? I am late."], "decode": {"beam_size": 6, "top_beams": 3}},
+                {**_EXAMPLE, "texts": ["My house is small."], "glossary": {"house": ["villa", "manoir"]}},
             ]
         }
     )
@@ -55,6 +60,20 @@ class TranslateBody(Direction):
     decode: Decode = {}
     prefix: Annotated[str, Field(max_length=MAX_TEXT, description="What every translation begins with.")] = ""
     align: bool = Field(False, description="Say which words of each sentence belong together.")
+    glossary: Annotated[
+        dict[Term, Term | Annotated[list[Term], Field(max_length=20)]],
+        Field(max_length=1000, description="Terms, each with its translation, or with several to choose from."),
+    ] = {}
+    never: Terms = Field([], description="Words and phrases that no translation has.")
+    only: Terms | None = Field(None, description="The only words that translations may have.")
+    never_tokens: Terms = Field([], description="Tokens that no translation has.")
+    only_tokens: Terms | None = Field(None, description="The only tokens that translations may have.")
+
+    def restriction(self) -> Restriction | None:
+        """Which words and tokens translations may have; None: all."""
+        if self.only is None and self.only_tokens is None and not (self.never or self.never_tokens):
+            return None
+        return Restriction(tuple(self.never), _frozen(self.only), tuple(self.never_tokens), _frozen(self.only_tokens))
 
 
 class StreamBody(Direction):
@@ -145,6 +164,16 @@ NO: dict[int | str, dict[str, Any]] = {
 }
 
 
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"enum": ["token", "done", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+
+
 def v1_routes(service: Service) -> APIRouter:
     """The routes of Vitrail's own interface."""
     router = APIRouter(prefix="/v1", tags=["Vitrail"], responses=NO)
@@ -177,6 +206,8 @@ def v1_routes(service: Service) -> APIRouter:
             decode=body.decode,
             prefix=body.prefix,
             align=body.align,
+            glossary=Glossary.of(body.glossary) if body.glossary else None,
+            restrict=body.restriction(),
         )
         translations = [{"text": one.text, "sentences": list(one.sentences)} for one in found]
         return json_answer({"model": model.name, "translations": translations})
@@ -185,7 +216,7 @@ def v1_routes(service: Service) -> APIRouter:
         "/translate/stream",
         summary="Translate a sentence token by token",
         response_class=StreamingResponse,
-        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": _EVENT}}}},
     )
     async def stream(body: StreamBody, request: Request) -> Response:
         model, _, target = _chosen(service, body)
@@ -203,6 +234,10 @@ def v1_routes(service: Service) -> APIRouter:
         return Response(content, media_type="application/json")
 
     return router
+
+
+def _frozen(words: list[str] | None) -> tuple[str, ...] | None:
+    return None if words is None else tuple(words)
 
 
 def _chosen(service: Service, body: Direction) -> tuple[Model, str | None, str | None]:
