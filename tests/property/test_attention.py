@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vitrail.alignment import pharaoh
 from vitrail.config import DecodeConfig, ModelConfig, change_settings
-from vitrail.decode import length_penalty, score
+from vitrail.decode import batches, length_penalty, score
 from vitrail.decode.attention import attention_all
 from vitrail.decode.look import mean_of
 from vitrail.errors import DecodeError
@@ -63,6 +63,23 @@ def test_what_was_looked_at_does_not_depend_on_neighbours(seed, pairs, budget):
         assert weights_TS.shape == (len(target), len(source))
         np.testing.assert_allclose(weights_TS.sum(1), 1)
         np.testing.assert_allclose(weights_TS, weights_of(model, source, target))
+
+
+@settings(deadline=None)
+@given(pairs=st.lists(st.tuples(sources, targets), max_size=8), budget=st.integers(1, 40))
+def test_as_many_pairs_are_looked_at_together_as_the_budget_allows(pairs, budget):
+    shapes = []
+
+    def look(source_BS: torch.Tensor, target_BT: torch.Tensor, _: None) -> list[torch.Tensor]:
+        shapes.append((target_BT.size(0), max(source_BS.size(1), target_BT.size(1))))
+        return [torch.ones(target_BT.size(0), 1, target_BT.size(1), source_BS.size(1))]
+
+    rows, wanted = [source for source, _ in pairs], [target for _, target in pairs]
+    attention_all([look], rows, wanted, "all", batch_tokens=budget)
+    made = batches([max(len(source), len(target)) for source, target in pairs], budget)
+    assert shapes == [
+        (len(batch), max(map(len, [*map(rows.__getitem__, batch), *map(wanted.__getitem__, batch)]))) for batch in made
+    ]
 
 
 def test_heads_are_chosen_by_layer_and_number():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from threading import Event
 from typing import Any
 
@@ -260,6 +260,24 @@ def test_work_begins_before_anybody_waits_for_it() -> None:
         assert list(results) == [None]
 
 
+def test_what_has_not_begun_when_the_workers_are_closed_never_begins() -> None:
+    gate, begun = Event(), list[int]()
+
+    def wait(number: int) -> None:
+        begun.append(number)
+        gate.wait(10)
+
+    workers = Workers(1)
+    first, last = workers.map(wait, [0]), workers.map(wait, [1])
+    with ThreadPoolExecutor(1) as others:
+        closed = others.submit(workers.close)
+        with pytest.raises(CancelledError):
+            next(last)
+        gate.set()
+        closed.result()
+    assert (list(first), begun) == ([None], [0])
+
+
 class Nothing:
     """A model that rules everything out."""
 
@@ -291,6 +309,15 @@ def test_the_best_are_those_of_a_stable_sort(
     values, ids = best_of(log_probs_BWV.clone(), count)
     wanted = log_probs_BWV.sort(dim=-1, descending=True, stable=True)
     assert torch.equal(values, wanted.values[..., :count]) and torch.equal(ids, wanted.indices[..., :count])
+
+
+@pytest.mark.parametrize("vocabulary", [1024, 1300])
+def test_the_best_may_be_anywhere(vocabulary: int) -> None:
+    """In row n the best is n, wherever blocks of ids may begin and end; then follow the lowest ids."""
+    log_probs_BWV = -torch.arange(vocabulary).float().expand(1, vocabulary, vocabulary).clone() - 1
+    log_probs_BWV[0].fill_diagonal_(0)
+    _, ids = best_of(log_probs_BWV, 2)
+    assert ids.tolist() == [[[n, int(n == 0)] for n in range(vocabulary)]]
 
 
 @given(done=st.lists(st.booleans(), min_size=1, max_size=12))

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from vitrail.config import DecodeConfig
 from vitrail.decode import begin_all, in_batches, score, score_all, search
+from vitrail.decode.likely import likely_next
 from vitrail.errors import DecodeError
-from vitrail.text.special import EOS, PAD
+from vitrail.text.special import BOS, EOS, PAD
 
 VOCABULARY = 9
 CONFIGS = [DecodeConfig(beam_size=2, max_extra=4), DecodeConfig(sample=True, max_extra=4)]
@@ -26,6 +27,7 @@ class Parrot:
     def __init__(self) -> None:
         self.table = torch.randn(9, 9, 9, generator=torch.Generator().manual_seed(1)).mul(2).log_softmax(-1)
         self.asked: list[tuple[int, ...]] = []
+        self.begun: list[tuple[int, ...]] = []
 
     class First:
         def __init__(self, first_B: Tensor) -> None:
@@ -37,6 +39,7 @@ class Parrot:
             self.first_B = self.first_B[rows]
 
     def start(self, source_BS: Tensor) -> First:
+        self.begun.append(tuple(source_BS.shape))
         return self.First(source_BS[:, 0])
 
     def step(self, ids_BW: Tensor, cache: First) -> Tensor:
@@ -89,6 +92,44 @@ def test_pairs_are_scored_as_one_by_one_in_batches_within_the_budget(pairs):
     assert [(what, total) for what, _, total in told] == [("score", len(pairs))] * len(told)
     assert [done for _, done, _ in told] == sorted({done for _, done, _ in told})
     assert not pairs or told[-1] == ("score", len(pairs), len(pairs))
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    lengths=st.lists(st.integers(1, 24), min_size=1, max_size=12),
+    beam_size=st.sampled_from([1, 8, 9, 16]),
+    batch_tokens=st.sampled_from([16, 50, 130]),
+    sample=st.booleans(),
+)
+def test_batches_are_as_large_as_their_hypotheses_allow(lengths, beam_size, batch_tokens, sample):
+    """Up to 8 hypotheses are usual; with more, fewer sentences go together. The shortest sources count as 16."""
+    model = Parrot()
+    config = DecodeConfig(beam_size=beam_size, top_beams=beam_size if sample else 1, max_extra=0, sample=sample)
+    begin_all(model, [[5] * (length - 1) + [EOS] for length in lengths], config, batch_tokens=batch_tokens)()
+    firsts = [rows for rows, _ in model.begun]
+    left = sorted((max(length, 16) for length in lengths), reverse=True)
+    for rows in firsts:
+        longest = left[0]
+        assert rows == 1 or rows * longest * max(beam_size, 8) <= batch_tokens * 8
+        assert rows == len(left) or (rows + 1) * longest * max(beam_size, 8) > batch_tokens * 8 - max(beam_size, 8)
+        left = left[rows:]
+    assert not left
+
+
+def test_the_most_probable_next_ids_are_those_of_each_alone_in_batches_within_the_budget():
+    model, rows = Parrot(), [[5, 6, 7, EOS], [EOS], [8, EOS], [4, 4, EOS]]
+    beginnings, told = [[], [5, 6, 7, 8], [4], [8, 8]], []
+    found = likely_next(
+        model, rows, beginnings, 3, forbidden=(PAD, 8), batch_tokens=10, report=lambda *what: told.append(what)
+    )
+    for source, beginning, ones in zip(rows, beginnings, found, strict=True):
+        log_probs = Parrot().table[source[0], [BOS, *beginning][-1]].tolist()
+        wanted = sorted((n for n in range(VOCABULARY) if n not in (PAD, 8)), key=lambda n: -log_probs[n])[:3]
+        assert [(one.token_id, one.log_prob) for one in ones] == [(n, log_probs[n]) for n in wanted]
+    assert model.asked == [(2, 4), (2, 5), (2, 3), (2, 3)]
+    assert told == [("predict", 2, 4), ("predict", 4, 4)]
+    (every,) = likely_next(model, [[EOS]], [[]], 99, forbidden=(8,))
+    assert {one.token_id for one in every} == set(range(8))
 
 
 def test_a_source_without_a_target_is_our_own_mistake():
