@@ -144,7 +144,7 @@ export class Transformer {
     const logits = this.parts.products.linear(hidden, count, this.outputTable(), bias);
     const width = logits.length / count;
     tap?.("logits", [count, width], logits);
-    const found = new Float32Array(logits.length);
+    const found = tap ? new Float32Array(logits.length) : logits; // nobody else needs the logits
     for (let place = 0; place < logits.length; place += width) {
       const shift = logSumExp(logits.subarray(place, place + width));
       for (let i = place; i < place + width; i++) found[i] = logits[i] - shift;
