@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from vitrail.config import VOCABULARIES
 from vitrail.errors import StorageError, TextError
-from vitrail.text import BOS, EOS, PAD, UNK, ListedPieces, Subwords, Tokenizers
+from vitrail.text import BOS, EOS, PAD, UNK, ListedPieces, Subwords, Tokenizers, WordVocabulary
 
 SOURCES = ["je suis étudiant", "merci"] * 3
 TARGETS = ["i am a student", "thanks"] * 3
@@ -152,3 +154,60 @@ def test_a_list_of_pieces_that_cannot_be_used_is_refused(tmp_path, content, what
     (tmp_path / "source.marian.spm").unlink()
     with pytest.raises(TextError):
         Tokenizers.load(tmp_path)
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_new_language_gets_a_symbol_behind_the_others_on_both_sides(kind, joint):
+    before = trained(kind, joint=joint, languages=("en", "fr"))
+    after = before.with_languages(["fr", "de", "en", "x-med"])
+    assert after.languages == ("en", "fr", "de", "x-med")
+    assert (after.joint, after.source is after.target) == (before.joint, before.source is before.target)
+    for side in (after.source, after.target):
+        assert [side.token(number) for number in range(4, 8)] == ["<2en>", "<2fr>", "<2de>", "<2x-med>"]
+    assert after.source.size == before.source.size + 2 and after.target.size == before.target.size + 2
+    assert after.encode_source("merci", "x-med")[0] == 7
+    assert after.decode(after.encode_target("thanks")) == before.decode(before.encode_target("thanks"))
+    assert before.with_languages(["fr"]) is before
+
+
+def test_vocabularies_that_differ_anywhere_are_refused():
+    one = trained("word", joint=False, languages=("en", "fr"))
+    one.refuse_others(trained("word", joint=False, languages=("en", "fr")), where="here")
+    for side in ("source", "target"):
+        mine = getattr(one, side)
+        *words, last = mine.words
+        for others, what in (
+            (words, f"the {side} vocabularies differ: one has {mine.size} tokens, the other {mine.size - 1}"),
+            ([*words, "odd"], f"the {side} vocabularies differ: token {mine.size - 1} is '{last}' in one and 'odd' in"),
+        ):
+            other = replace(one, **{side: WordVocabulary(others, one.languages)})
+            with pytest.raises(TextError, match=what) as raised:
+                one.refuse_others(other, where="here")
+            assert raised.value.where == "here"
+            assert raised.value.fix is not None and "same prepared data" in raised.value.fix
+
+
+@pytest.mark.parametrize("kind", VOCABULARIES)
+def test_a_vocabulary_without_the_symbols_that_are_promised_is_refused(tmp_path, kind):
+    trained(kind, languages=("en", "fr")).save(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(path.read_text().replace('"en", "fr"', '"en", "de"'))
+    with pytest.raises(TextError, match="does not begin with the symbols of en, de") as raised:
+        Tokenizers.load(tmp_path)
+    assert raised.value.where is not None and raised.value.where.startswith(str(tmp_path))
+
+
+def test_a_description_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "tokenizer.json").mkdir()
+    with pytest.raises(TextError, match=r"cannot read|expected here") as raised:
+        Tokenizers.load(tmp_path)
+    assert raised.value.where == str(tmp_path / "tokenizer.json")
+
+
+def test_ids_are_shown_as_tokens_of_their_own_side():
+    pair = trained("word", joint=False, languages=("en",))
+    assert pair.source_tokens([4, 5]) == ["<2en>", pair.source.words[0]]
+    assert pair.tokens([4, 5]) == ["<2en>", pair.target.words[0]]
+    rows = [pair.encode_target(text) for text in TARGETS]
+    assert pair.decode_all(rows) == [pair.decode(row) for row in rows] == TARGETS
