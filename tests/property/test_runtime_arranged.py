@@ -312,12 +312,18 @@ def test_the_best_are_those_of_a_stable_sort(
 
 
 @pytest.mark.parametrize("vocabulary", [1024, 1300])
-def test_the_best_may_be_anywhere(vocabulary: int) -> None:
-    """In row n the best is n, wherever blocks of ids may begin and end; then follow the lowest ids."""
-    log_probs_BWV = -torch.arange(vocabulary).float().expand(1, vocabulary, vocabulary).clone() - 1
-    log_probs_BWV[0].fill_diagonal_(0)
-    _, ids = best_of(log_probs_BWV, 2)
-    assert ids.tolist() == [[[n, int(n == 0)] for n in range(vocabulary)]]
+@pytest.mark.parametrize("rising", [True, False])
+def test_the_best_may_be_anywhere(vocabulary: int, rising: bool) -> None:
+    """Whichever id is the best, wherever blocks of ids begin and end: then follows the last id, or the first."""
+    row_V = torch.arange(vocabulary).float() - 2 * vocabulary
+    row_V = row_V if rising else row_V.flip(0)
+    first, second = (vocabulary - 1, vocabulary - 2) if rising else (0, 1)
+    for best in {0, 1, 127, 128, 129, 640, 1023, 1024, 1151, 1152, 1279, 1280, 1281, 1299}.intersection(
+        range(vocabulary)
+    ):
+        log_probs_BWV = row_V.index_fill(0, torch.tensor(best), 0).expand(2, 4, vocabulary)
+        _, ids = best_of(log_probs_BWV, 2)
+        assert (ids == torch.tensor([best, second if best == first else first])).all()
 
 
 @given(done=st.lists(st.booleans(), min_size=1, max_size=12))
