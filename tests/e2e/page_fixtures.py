@@ -84,8 +84,8 @@ class Pages:
         self.troubles: list[str] = []
 
     def open(self, trace, place: str, look: str):
-        """A trace's page, at a place, once it has checked its numbers."""
-        from vitrail.explain import page_of
+        """A trace's page, or an explanation's, at a place, once it has checked its numbers."""
+        from vitrail.explain import Explanation, page_of
 
         width, height = SIZES[look]
         context = self.browser.new_context(
@@ -98,7 +98,8 @@ class Pages:
         page = context.new_page()
         watch(page, self.troubles)
         path = self.folder / f"page-{len(self.contexts)}.html"
-        path.write_text(page_of(trace), encoding="utf-8")
+        html = trace.html() if isinstance(trace, Explanation) else page_of(trace)
+        path.write_text(html, encoding="utf-8")
         page.goto(f"{path.as_uri()}#{place}")
         assert verified(page)
         return page

@@ -21,6 +21,7 @@ import {twoFigures} from "./two.js";
 const PADDING = 16; // around a picture in its box, in units; style/picture.css has the same
 const SHORTEST = 300; // units: on a lower screen the page scrolls
 const PROJECTED = 1.8; // how much larger than on the page a picture may become on a projector
+const FEWEST_CHIPS = 9; // rem: a row of tokens that would be narrower becomes a menu
 
 export class ViewFrame {
   /**
@@ -116,7 +117,31 @@ export class ViewFrame {
       context.notes,
       ...(this.steps ? [this.steps] : []),
     );
+    this.fitControls(view, given);
     for (const row of this.controls.querySelectorAll(".picker")) showCurrent(row);
+  }
+
+  /**
+   * Make the row of controls as narrow as its place: first without the names of keys, then with the sentence's tokens
+   * in a menu. On a narrow screen the whole row scrolls instead.
+   * @param {View} view
+   * @param {Parameters<typeof pickerRow>[1]} given
+   */
+  fitControls(view, given) {
+    const {controls} = this;
+    controls.classList.remove("tight");
+    if (this.narrow.matches) return;
+    const least = FEWEST_CHIPS * (parseFloat(getComputedStyle(this.window.document.documentElement).fontSize) || 16);
+    const isCrowded = () =>
+      controls.scrollWidth > controls.clientWidth ||
+      [...controls.querySelectorAll(".long > .picker")].some(
+        ({clientWidth, scrollWidth}) => clientWidth < Math.min(least, scrollWidth),
+      );
+    if (isCrowded()) controls.classList.add("tight");
+    for (const picker of view.pickers.filter((one) => one === "token" || one === "step")) {
+      if (!isCrowded()) return;
+      controls.querySelector(`.picker-${picker}`)?.parentElement?.replaceWith(pickerRow(picker, given, {menu: true}));
+    }
   }
 
   /**

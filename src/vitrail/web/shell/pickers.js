@@ -121,13 +121,14 @@ const STEPPED_BY = {token: "← →", step: "← →", layer: "↑ ↓", head: "
 const MOST_LETTERS = 10; // of a row of chips; more become a menu, unless the row scrolls
 
 /**
- * One picker: a menu, or a row of chips if they are short. The sentence's tokens are always chips, in a row that
- * scrolls.
+ * One picker: a menu, or a row of chips if they are short. The sentence's tokens are chips in a row that scrolls,
+ * unless a menu is asked for.
  * @param {Picker} picker
  * @param {{
  *   trace: Trace, state: State, theme: Theme, update: (changes: Changes, how?: {replace?: boolean}) => void}} given
+ * @param {{menu?: boolean}} [how]
  */
-export function pickerRow(picker, {trace, state, theme, update}) {
+export function pickerRow(picker, {trace, state, theme, update}, {menu: asMenu = false} = {}) {
   const {title, choices} = choicesOf(picker, trace, state, theme);
   const place = Math.max(
     0,
@@ -140,11 +141,11 @@ export function pickerRow(picker, {trace, state, theme, update}) {
     title,
     picker in STEPPED_BY && element("kbd", {}, STEPPED_BY[/** @type {keyof typeof STEPPED_BY} */ (picker)]),
   );
-  if (!isLong && isWordy(choices)) {
+  if (asMenu || (!isLong && isWordy(choices))) {
     const menu = menuOf({
       title,
       key: `picker-${picker}`,
-      texts: choices.map(({text, off}) => (off ? `${text} (off)` : text)),
+      texts: choices.map(({text, off, place: at}) => `${text}${at ? ` · ${at}` : ""}${off ? " (off)" : ""}`),
       place,
       onpick: (index) => update(choices[index].changes),
     });
