@@ -99,18 +99,23 @@ class App {
   async open(source) {
     try {
       this.models = await source.models();
-      const {options} = this.keeper.state;
-      const model = this.models.find((entry) => entry.name === options.model) ?? this.models[0];
-      if (!model) throw new Problem("there is no model to show");
-      if (!options.text && model.example) {
-        const request = {...readRequest(options), model: model.name, ...model.example};
-        // A run that has not saved a model yet has its curves to show.
-        const view = model.trained === false ? {view: "training"} : {};
-        this.keeper.update({options: writeRequest(request), ...view}, {replace: true});
-      } else this.changed();
+      if (!this.models.length) throw new Problem("there is no model to show");
+      this.changed();
     } catch (thrown) {
       this.complain(thrown);
     }
+  }
+
+  /** Ask for the model's example if the address names no sentence; gives whether it did. */
+  askExample() {
+    const {options} = this.keeper.state;
+    const model = this.models.find((entry) => entry.name === options.model) ?? this.models[0];
+    if (options.text || !model?.example?.text) return false;
+    const request = {...readRequest(options), model: model.name, ...model.example};
+    // A run that has not saved a model yet has its curves to show.
+    const view = model.trained === false ? {view: "training"} : {};
+    this.keeper.update({options: writeRequest(request), ...view}, {replace: true});
+    return true;
   }
 
   /** Something in the state changed, perhaps the request itself. */
@@ -119,6 +124,7 @@ class App {
       this.draw();
       return;
     }
+    if (this.askExample()) return;
     const request = this.request();
     const key = JSON.stringify(request);
     if (!request.text) this.draw();
