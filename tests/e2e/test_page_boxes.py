@@ -73,6 +73,26 @@ def test_the_whole_picture_is_on_the_first_screen(open_page, street, screen):
     check_boxes(open_page(street), screen)
 
 
+def test_no_dotted_line_crosses_a_text(open_page):
+    page = open_page(make_trace(norm="pre"), "view=layer")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    crossed = """() => {
+      const picture = document.querySelector("main .picture");
+      const dotted = [...picture.querySelectorAll("path, polyline")].filter(
+        (line) => getComputedStyle(line).strokeDasharray !== "none",
+      );
+      const texts = [...picture.querySelectorAll("text")].map((text) => [text.textContent, text.getBBox()]);
+      const found = dotted.flatMap((line) =>
+        Array.from({length: Math.floor(line.getTotalLength() / 3)}, (_, step) => line.getPointAtLength(3 * step)),
+      );
+      const isIn = ({x, y, width, height}) => (point) =>
+        point.x > x && point.x < x + width && point.y > y + 3 && point.y < y + height - 3;
+      return {lines: dotted.length, texts: texts.filter(([, box]) => found.some(isIn(box))).map(([text]) => text)};
+    }"""
+    seen = page.evaluate(crossed)
+    assert seen["lines"] >= 5 and not seen["texts"], seen
+
+
 def test_the_built_in_models_too(open_page):
     """With the model in the page, the rows of controls are at their fullest."""
     from vitrail.translator import load

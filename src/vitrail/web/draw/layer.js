@@ -110,7 +110,8 @@ export function drawLayer(picture, given) {
     drawPart(picture, given, part, {x: left, y: top, width: inner, height: own}, onpick);
     if (part.kind === "cross_attention") memory = [left, top + own / 2];
     const beside = given.beside?.(part);
-    if (beside) label(picture, {x: middle + 10, y: top - 5, text: beside, size: 12, quiet: true});
+    // On the left: the dotted line is on the right.
+    if (beside) label(picture, {x: middle - 10, y: top - 5, text: beside, size: 12, quiet: true, anchor: "end"});
     y = top;
   }
   arrow(picture, {

@@ -111,7 +111,7 @@ function draw(context, parts, scores, key) {
   label(picture, {
     x: left,
     y: top - 10,
-    text: shown.length < scores.length ? `the best matches of ${scores.length} keys` : "keys",
+    text: shown.length < scores.length ? `best ${shown.length} of ${scores.length} keys` : "keys",
     size: 13,
     bold: true,
     meaning: "k",

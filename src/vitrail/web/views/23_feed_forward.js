@@ -220,7 +220,7 @@ function drawUnits(context, {x, y, width, part, hidden, order, unit, pick}) {
     name: `unit ${unit} at every token`,
     width: half,
     rowHeight: fits,
-    nameWidth: Math.min(90, half / 3),
+    nameWidth: Math.min(116, half * 0.42),
     meaning: "k",
     write: (value) => decimal(value),
     current: state.token,
@@ -230,7 +230,7 @@ function drawUnits(context, {x, y, width, part, hidden, order, unit, pick}) {
   const habit = unitHabit(trace, part, unit);
   if (!habit?.tokens.length) return;
   const below = y + 28 + order.length * rowHeight + 24;
-  label(picture, {x, y: below, text: picture.ruler.fit(`unit ${unit} usually fires for`, half, 14, true), bold: true});
+  label(picture, {x, y: below, text: "it usually fires for", bold: true});
   habit.tokens.forEach((token, index) => {
     const text = picture.ruler.fit(token, half - 20, 14);
     label(picture, {x: x + 12, y: below + 22 * (index + 1), text});

@@ -93,7 +93,7 @@ function draw(context, said) {
   const picture = context.picture("What each layer would say");
   const {trace, state, room, tall} = context;
   const isNarrow = room < 700;
-  const nameWidth = 100;
+  const nameWidth = 112;
   const listWidth = isNarrow ? room : 250;
   const steps = stepsAround(
     trace.target.tokens.length,
