@@ -46,12 +46,13 @@ def test_libretranslates_own_client_works_as_it_is_and_a_wrong_key_does_not(tmp_
 
 def test_sigterm_finishes_what_is_running_and_ends_with_0(server):
     answers = []
-    text = "The cat is sleeping because it is tired. " * 100
 
-    def ask():
-        answers.append(server.ask("/v1/translate", {"texts": [text] * 4, "source": "en", "target": "fr"}))
+    def ask(number):
+        # Every sentence is another one: equal ones are computed once, and would not have to wait.
+        texts = [f"The cat has {number * 100 + n} mice because it is tired." for n in range(100)]
+        answers.append(server.ask("/v1/translate", {"texts": texts, "source": "en", "target": "fr"}))
 
-    asking = [threading.Thread(target=ask) for _ in range(4)]
+    asking = [threading.Thread(target=ask, args=[number]) for number in range(4)]
     for one in asking:
         one.start()
     server.wait_until(lambda: server.number("vitrail_queue_sentences") > 0)
@@ -61,7 +62,10 @@ def test_sigterm_finishes_what_is_running_and_ends_with_0(server):
     assert server.process.wait() == 0
     for status, answer in answers:
         # In before the signal: answered in full. After it: refused in so many words.
-        done, refused = status == 200 and len(answer["translations"]) == 4, status == 503 and "shutting" in str(answer)
+        done, refused = (
+            status == 200 and len(answer["translations"]) == 100,
+            status == 503 and "shutting" in str(answer),
+        )
         assert done or refused
     assert any(status == 200 for status, _ in answers)
 

@@ -1,11 +1,16 @@
 """LibreTranslate's interface as clients see it: answers, errors, keys and who may ask."""
 
+import asyncio
 import json
+import shutil
 import sys
 
+import httpx
 import pytest
 from inside import open_client
+from loops import in_a_loop
 
+from vitrail.box import model_path
 from vitrail.errors import FolderError
 from vitrail.serve.directory import Directory
 from vitrail.serve.entrance import Entrance
@@ -21,8 +26,8 @@ LIMITS = Limits(texts=5, characters=500, body_bytes=5000)
 SECRET = "vt_a-key-that-nobody-guesses"
 
 
-def make_server(keys=(), limits=LIMITS, log=None, **options):
-    directory, pool = Directory(["builtin"]), Pool(count=1, models=1)
+def make_server(keys=(), limits=LIMITS, log=None, *, places=("builtin",), count=1, **options):
+    directory, pool = Directory(list(places)), Pool(count=count, models=1)
     hosts = None if keys else local_hosts(8765)
     return Server(directory, pool, Entrance(list(keys), hosts, **options), limits, log or Log())
 
@@ -249,3 +254,44 @@ def test_translations_need_no_torch_and_what_needs_it_says_so(monkeypatch, trans
         for path in ("/v1/explain", "/v1/translate/stream"):
             answer = client.post(path, json={"source": "en", "target": "fr", "text": ASKED["q"]})
             assert "the package torch, which is not installed" in answer.text
+
+
+async def ready(server):
+    """What /ready says, before anything else runs."""
+    answer = await server._ready()
+    return answer.status_code, json.loads(answer.body)
+
+
+def test_it_is_ready_once_every_worker_has_loaded_every_model():
+    async def run():
+        server = make_server(count=2)
+        async with server.running():
+            while (await ready(server))[0] != 200:
+                await asyncio.sleep(0.01)
+            assert [worker.jobs for worker in server.service.pool._workers] == [1, 1]
+
+    in_a_loop(run())
+
+
+def test_a_model_that_a_worker_cannot_load_is_the_servers_fault_and_not_ready_until_it_can(tmp_path):
+    model = tmp_path / "mine"
+    shutil.copytree(model_path("builtin"), model)
+    settings = (model / "config.toml").read_bytes()
+
+    async def run():
+        server = make_server(places=[str(model)])
+        (model / "config.toml").write_bytes(b"x")
+        async with server.running():
+            while not server.service.is_warm:
+                await asyncio.sleep(0.01)
+            status, content = await ready(server)
+            assert status == 503 and "config.toml" in content["troubles"]["mine"]
+            transport = httpx.ASGITransport(server.door)
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765", timeout=None) as client:
+                said(await client.post("/translate", json=ASKED), 503, "config.toml")
+                (model / "config.toml").write_bytes(settings)
+                while (await ready(server))[0] != 200:
+                    await asyncio.sleep(0.01)
+                assert (await client.post("/translate", json=ASKED)).status_code == 200
+
+    in_a_loop(run())

@@ -443,7 +443,7 @@ def test_a_damaged_model_is_listed_and_says_what_is_wrong(runs, tmp_path, client
     (tmp_path / "broken" / "model.safetensors").write_bytes(b"nothing")
     client = client_of(tmp_path)
     assert [entry["name"] for entry in client.get("/api/models").json()["models"]] == ["broken", "whole"]
-    refused(ask(client, model="broken"), 400, "damaged")
+    refused(ask(client, model="broken"), 503, "damaged")
     assert ask(client, model="whole").status_code == 200
 
 

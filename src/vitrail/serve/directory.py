@@ -99,10 +99,12 @@ class Directory:
                     ModelFolder.open(model.path).refuse_without_weights()
                     self._seen[name] = seen
                 troubles.pop(name, None)
-            except (VitrailError, OSError) as error:
+            except VitrailError as error:
                 self._seen.pop(name, None)
-                where = getattr(error, "where", None) or model.path
-                troubles[name] = f"{getattr(error, 'what', error)} (at {where})"
+                troubles[name] = f"{error.what} (at {error.where or model.path})"
+            except OSError as error:
+                self._seen.pop(name, None)
+                troubles[name] = f"cannot read it: {error.strerror} (at {error.filename or model.path})"
         return troubles
 
     def named(self, name: str) -> Model:

@@ -169,7 +169,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
         413: "The request is too long.",
         415: "The body is neither JSON nor a form.",
         429: "Too many requests, or too much is waiting.",
-        503: "The server is shutting down, or a worker died.",
+        503: "The server is shutting down, a worker died, or the model's folder is damaged.",
         504: "It took too long.",
     }.items()
 }

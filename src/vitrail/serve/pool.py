@@ -77,6 +77,7 @@ class Pool:
     _waiting: deque[_Turn] = field(default_factory=deque)
     _long: int = 0  # workers that do long jobs
     _background: set[asyncio.Task[None]] = field(default_factory=set)
+    _first: list[asyncio.Task[None]] = field(default_factory=list)  # they start the first workers
     _failures: int = 0
     _closed: bool = False
 
@@ -105,13 +106,17 @@ class Pool:
 
     def start(self) -> None:
         """Start the workers; jobs wait until they are there. They load models when they need them."""
-        for _ in range(self.count):
-            self._begin(self._start_one())
+        self._first = [self._begin(self._start_one()) for _ in range(self.count)]
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    async def started(self) -> None:
+        """Wait until the first workers are there, as many as could be started."""
+        await asyncio.gather(*self._first, return_exceptions=True)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
 
     async def close(self) -> None:
         """End all workers."""

@@ -15,6 +15,7 @@ from vitrail.serve.pool import Refused, WorkerDied
 
 IN_ONE_SENTENCE = frozenset({"/translate", "/detect", "/languages", "/frontend/settings", "/health"})
 _NOT_FOUND = ("UnknownTraceError", "UnknownModelError")
+_BROKEN = ("FolderError", "StorageError")  # a model's folder, which is not the client's fault
 
 
 class Problem(Exception):  # noqa: N818
@@ -64,7 +65,8 @@ def problem_of(error: Exception, path: str) -> Problem:
         return Problem(429, error.what, where=error.where, fix=error.fix, retry_after=error.seconds)
     if isinstance(error, VitrailError):
         kind = error.kind if isinstance(error, Refused) else type(error).__name__
-        return Problem(404 if kind in _NOT_FOUND else 400, error.what, where=error.where, fix=error.fix)
+        status = 404 if kind in _NOT_FOUND else 503 if kind in _BROKEN else 400
+        return Problem(status, error.what, where=error.where, fix=error.fix)
     if isinstance(error, TimeoutError):
         return Problem(504, "this takes too long", where="the request", fix="send less at a time")
     if isinstance(error, WorkerDied):

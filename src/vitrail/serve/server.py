@@ -91,7 +91,10 @@ class Server:
         if monotonic() - since > LOOKED:
             troubles = await asyncio.to_thread(self.service.directory.check)
             self._looked = (monotonic(), troubles)
-        troubles = dict(troubles)
+            if self.service.is_warm and self.service.troubles and not troubles:
+                self.service.is_warm = False  # the folders are in order again: perhaps they can be loaded now
+                self._begin(self.service.warm_up)
+        troubles = self.service.troubles | troubles
         if not self.service.is_warm:
             troubles["workers"] = "the models are being loaded"
         elif not self.service.pool.alive:

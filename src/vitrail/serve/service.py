@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from vitrail.errors import VitrailError
 from vitrail.glossary import Glossary
 from vitrail.layout import Document, read_document
 from vitrail.serve.desk import Desk, Found
 from vitrail.serve.directory import Directory, Model
 from vitrail.serve.door import Visit
 from vitrail.serve.limits import Limits
-from vitrail.serve.pool import Pool
+from vitrail.serve.pool import Pool, WorkerDied
 from vitrail.serve.problems import Problem
 from vitrail.text.language import detect
 from vitrail.text.restriction import Restriction
@@ -42,7 +43,8 @@ class Service:
     pool: Pool
     desk: Desk
     limits: Limits
-    is_warm: bool = False  # every worker has loaded every model
+    is_warm: bool = False  # every worker has loaded every model that it could
+    troubles: dict[str, str] = field(default_factory=dict)  # why a worker could not load a model, by its name
 
     def admit(self, texts: Sequence[str], visit: Visit) -> list[str]:
         """The texts of a request, if they are within the limits."""
@@ -94,14 +96,18 @@ class Service:
 
     async def warm_up(self) -> None:
         """Let every worker load every model, so that no request has to wait for it."""
+        await self.pool.started()
+        troubles: dict[str, str] = {}
         for model in list(self.directory.models.values()):
             search = model.search(model.languages[0] if model.languages else None, {})
             for number in self.pool.numbers():
                 try:
                     await self.pool.run(search.job("translate", texts=[]), number=number)
-                except LookupError:
+                except (LookupError, WorkerDied):
                     continue  # it has been replaced
-        self.is_warm = True
+                except VitrailError as error:
+                    troubles[model.name] = f"{error.what} (at {error.where})"
+        self.is_warm, self.troubles = True, troubles
 
 
 @dataclass(frozen=True)
