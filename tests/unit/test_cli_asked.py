@@ -34,6 +34,15 @@ def test_a_file_that_is_not_there_is_named(files):
         Asked.of_options(only=["a"], only_tokens=["b"])
 
 
+@pytest.mark.parametrize("option", ["never", "only", "never_tokens", "only_tokens"])
+def test_an_option_without_any_word_is_refused(files, option):
+    (files / "empty").write_text("\n \n", encoding="utf-8")
+    for given in ([""], [f"@{files / 'empty'}"]):
+        with pytest.raises(DataError, match="no word") as caught:
+            Asked.of_options(**{option: given})
+        assert caught.value.where == f"--{option.replace('_', '-').removesuffix('s')}"
+
+
 def test_a_resumed_job_must_be_asked_for_the_same(files):
     def record(**options):
         return Asked.of_options(**options).to_record()

@@ -62,7 +62,15 @@ class Asked:
         from vitrail.glossary import Glossary
         from vitrail.text.restriction import Restriction
 
-        words = [_with_files(given) for given in (never, only, never_tokens, only_tokens)]
+        words = [
+            _with_files(given, option)
+            for given, option in (
+                (never, "--never"),
+                (only, "--only"),
+                (never_tokens, "--never-token"),
+                (only_tokens, "--only-token"),
+            )
+        ]
         restrict = None
         if any(given is not None for given in words):
             restrict = Restriction(
@@ -90,14 +98,18 @@ class Asked:
         }
 
 
-def _with_files(given: Sequence[str] | None) -> list[str] | None:
+def _with_files(given: Sequence[str] | None, option: str) -> list[str] | None:
     """Words, and those in the files that are given as @FILE."""
     from vitrail.data import read_sentences
+    from vitrail.errors import DataError
 
     if given is None:
         return None
     lines = (read_sentences(Path(one[1:])) if one.startswith("@") and len(one) > 1 else [one] for one in given)
-    return [line for many in lines for line in many if line.strip()]
+    found = [line for many in lines for line in many if line.strip()]
+    if not found:  # with --only, every translation would be empty
+        raise DataError("there is no word here", where=option, fix=f"give one, or leave {option} out")
+    return found
 
 
 def _checksum(asked: Glossary | Restriction | None) -> str | None:
