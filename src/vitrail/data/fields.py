@@ -24,7 +24,7 @@ def is_json_lines(path: Path) -> bool:
 
 def is_column(field: str) -> bool:
     """Whether a field is the number of a column."""
-    return field.isascii() and field.isdigit() and int(field) > 0
+    return field.isascii() and field.isdigit() and len(field) < 10 and int(field) > 0
 
 
 def column_index(field: str, where: str) -> int:
