@@ -152,6 +152,8 @@ def test_loss(open_page, compared, leave_pictures):
 
 def test_loss_without_a_reference_says_how_to_give_one(open_page, street):
     page = open_page(street, "view=loss")
+    texts = page.locator("main .picture text").all_text_contents()
+    assert "0" in texts and "0.000" not in texts  # nothing is smoothed: the target of other words is exactly 0
     assert "--reference" in page.locator(".explanation").inner_text()
     assert "stands in" in page.locator(".prose").inner_text()
 

@@ -324,7 +324,7 @@ function draw(context, forced, position, shown, result) {
         }),
       );
       const exact = exacts[index];
-      const number = value === 0 ? notZero(exact, DIGITS) : decimal(value, DIGITS);
+      const number = exact === 0 ? "0" : value === 0 ? notZero(exact, DIGITS) : decimal(value, DIGITS);
       const text = `${isSigned && exact > 0 ? "+" : ""}${number}`;
       label(picture, {
         x: left + panel - 10,
@@ -418,7 +418,7 @@ function drawNumbers(context, y, result, costs) {
   parts.forEach(({name, value, sign}, index) => {
     const x = index * width;
     label(picture, {x, y: y + 30, text: sign, size: large, quiet: true});
-    const number = `${index === 1 ? "" : least}${decimal(value, DIGITS)}`;
+    const number = `${index === 1 ? "" : least}${value === 0 ? "0" : decimal(value, DIGITS)}`;
     const at = x + large + 4;
     label(picture, {x: at, y: y + 30, text: number, size: large, bold: true, numeric: true});
     label(picture, {x: at, y: y + 52, text: name, size: small, quiet: true});
