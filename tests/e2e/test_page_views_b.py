@@ -150,6 +150,14 @@ def test_loss(open_page, compared, leave_pictures):
     leave_pictures(compared, "view=loss&position=2", "19-loss")
 
 
+def test_a_word_that_the_search_chose_is_not_called_the_argmax(open_page, street):
+    log_probs, ids = street["log_probs"], street.document["target"]["ids"]
+    step = next(step for step, word in enumerate(ids) if log_probs[step].argmax() != word)
+    page = open_page(street, f"view=output&stack=decoder&step={step}")
+    texts = page.locator("main .picture text").all_text_contents()
+    assert "not the argmax: the search chose" in texts and "argmax: the word is" not in texts
+
+
 def test_loss_without_a_reference_says_how_to_give_one(open_page, street):
     page = open_page(street, "view=loss")
     texts = page.locator("main .picture text").all_text_contents()

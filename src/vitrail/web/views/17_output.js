@@ -216,7 +216,9 @@ function draw(context, chances, temperature, top) {
     current: best,
     key: "output-log-probs",
   });
-  const choice = trace.search.kind === "sample" ? "sample" : "argmax";
+  const chosen = target.ids[step];
+  const isArgmax = chosen === largestPlaces(chances, 1)[0];
+  const choice = trace.search.kind === "sample" ? "sample" : isArgmax ? "argmax" : "search";
   const place = isWide ? {x: width + 44, y: 0, width: room - width - 44} : {x: 0, y, width};
   if (isWide) {
     const from = third.y + third.height / 2;
@@ -234,8 +236,7 @@ function draw(context, chances, temperature, top) {
     place.y = y;
   }
   const rows = drawChances(context, {...place, chances, logits, logProbs, top, isBent: temperature !== 1});
-  const chosen = target.ids[step];
-  const said = `${choice}: the word is`;
+  const said = choice === "search" ? "not the argmax: the search chose" : `${choice}: the word is`;
   label(picture, {x: place.x, y: rows + 30, text: said, size: 15, quiet: true});
   const beside = place.x + picture.ruler.width(said, 15) + 14;
   label(picture, {x: beside, y: rows + 32, text: vocabulary[chosen], size: 24, bold: true, meaning: "decoder"});
