@@ -137,6 +137,7 @@ def test_a_trace_is_that_of_python(client, translator):
             "beam_size",
         ),
         ("/v1/translate", {**ASKED, "texts": ["x"], "never": [" "]}, 400, "without text"),
+        ("/v1/translate", {**ASKED, "texts": ["x"], "only": []}, 400, "only"),
         ("/v1/translate", {**ASKED, "texts": ["x"], "only": ["a"], "only_tokens": ["▁a"]}, 400, "combined"),
         ("/v1/translate", {**ASKED, "texts": ["x"], "never_tokens": ["zzz"]}, 400, "no token"),
         ("/v1/translate", {**ASKED, "texts": "x"}, 400, "texts"),

@@ -65,9 +65,13 @@ class TranslateBody(Direction):
         Field(max_length=1000, description="Terms, each with its translation, or with several to choose from."),
     ] = {}
     never: Terms = Field([], description="Words and phrases that no translation has.")
-    only: Terms | None = Field(None, description="The only words that translations may have.")
+    only: Annotated[Terms, Field(min_length=1)] | None = Field(
+        None, description="The only words that translations may have."
+    )
     never_tokens: Terms = Field([], description="Tokens that no translation has.")
-    only_tokens: Terms | None = Field(None, description="The only tokens that translations may have.")
+    only_tokens: Annotated[Terms, Field(min_length=1)] | None = Field(
+        None, description="The only tokens that translations may have."
+    )
 
     def restriction(self) -> Restriction | None:
         """Which words and tokens translations may have; None: all."""
