@@ -158,7 +158,9 @@ def test_a_text_from_the_command_line(tmp_path):
     piped = CliRunner().invoke(app, command, input=LETTER.encode())
     assert piped.stdout_bytes == wanted.text.encode()
     (tmp_path / "page.html").write_text("<p>Where is <b>the station</b>?</p>")
-    assert "<b>" in CliRunner().invoke(app, [*command, "--input", str(tmp_path / "page.html")]).stdout
+    page = CliRunner().invoke(app, [*command, "--input", str(tmp_path / "page.html")]).stdout
+    assert "<b>" in page and page.endswith("</p>"), "a file's last line is not ended if it was not"
+    assert CliRunner().invoke(app, [*command, "Where is the station?"]).stdout.endswith("?\n")
 
 
 @pytest.mark.parametrize(

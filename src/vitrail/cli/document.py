@@ -58,11 +58,14 @@ def translate_document(
     return translated
 
 
-def write_document(out: TextIO, translated: TranslatedText, *, as_json: bool) -> None:
-    """Write the translated text as it is, or as one JSON object with its sentences."""
+def write_document(out: TextIO, translated: TranslatedText, *, as_json: bool, is_file: bool) -> None:
+    """Write the translated text as it is, or as one JSON object with its sentences.
+
+    What was a file ends as the file does; a terminal, and a text of the command line, get a whole line.
+    """
     if as_json:
         print(json.dumps(translated.to_dict(), ensure_ascii=False), file=out)
     else:
         out.write(translated.text)
-        if not translated.text.endswith("\n"):
+        if not translated.text.endswith("\n") and (out.isatty() or not is_file):
             out.write("\n")

@@ -166,7 +166,7 @@ def translate(
     if document:
         shown = translate_document(translator, content, kind, asked, decode, shows_progress=files.shows_progress())
         with _writer(output_file) as out:
-            write_document(out, shown, as_json=style is Format.JSON)
+            write_document(out, shown, as_json=style is Format.JSON, is_file=text is None)
         return
     if text is None:
         translate_lines(translator, files, asked, decode, warn_below=warn_below)
