@@ -101,6 +101,10 @@ class Door:
             if self.is_closing and visit.path != "/health":
                 raise Problem(503, "the server is shutting down", where="the server", retry_after=1, closes=True)
             self.policy.check(scope, visit)
+            if visit.method == "POST" and self.running > self.limits.requests:
+                raise Problem(
+                    429, "the server is busy", where="its requests", fix="try again in a second", retry_after=1
+                )
             _check_length(scope, self.limits.body_bytes)
             async with asyncio.timeout(self.limits.arrival_seconds):
                 body = await _read(receive, self.limits.body_bytes)

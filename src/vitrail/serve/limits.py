@@ -17,6 +17,11 @@ class Limits:
     seconds: float = 60.0  # for a request, waiting included: 504
     arrival_seconds: float = 20.0  # for the head of a request, its body, and for its client to read some of the answer
     idle_seconds: float = 30.0  # that a connection may stay open between two requests
-    connections: int = 1000  # open at once; beyond it, idle ones are closed
+    connections: int = 1000  # open at once; beyond it, idle ones are closed. Half of them may wait for an answer
     grace_seconds: float = 30.0  # to finish what is running after SIGTERM
     per_minute: int = 0  # requests of a key or, without keys, of an address: 429; 0: any number
+
+    @property
+    def requests(self) -> int:
+        """How many may be answered at the same time: the next one gets 429, for which connections have to be left."""
+        return max(1, self.connections // 2)
