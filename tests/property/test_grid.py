@@ -14,7 +14,7 @@ from vitrail.config import DecodeConfig
 from vitrail.decode import search
 from vitrail.decode.constrained import Grid, Partial, constrained_search, worth
 from vitrail.decode.request import Request
-from vitrail.decode.terms import NOWHERE, Form, Progress, Term, Terms
+from vitrail.decode.terms import NOWHERE, Form, Progress, Term, Terms, are_asked
 from vitrail.errors import DecodeError
 from vitrail.text.special import EOS
 
@@ -128,6 +128,22 @@ def test_what_a_search_for_terms_is_asked_besides_is_kept_to():
         search(Told([3], [[torch.nan] * 3]), rows, **options)
 
 
+def test_the_search_ends_with_the_step_after_which_nothing_can_be_better():
+    class Nearly(Told):
+        steps = 0
+
+        def step(self, ids_BW: Tensor, cache: Told.At) -> Tensor:
+            self.steps += 1
+            log_probs_BWV = torch.full((*ids_BW.shape, VOCABULARY), -20.0)
+            log_probs_BWV[..., RARE if self.steps == 1 else EOS] = -0.7
+            log_probs_BWV[..., USUAL] = -0.8  # going on would be a little worse
+            return log_probs_BWV
+
+    model, asked = Nearly([1], [[-0.7]]), Terms((Term((Form((RARE,)),)),), (), ())
+    ((best,),) = search(model, [[VOCABULARY, EOS]], DecodeConfig(beam_size=1), forbidden=FORBIDDEN, terms=[asked])
+    assert (best.ids, model.steps) == ((RARE,), 2)
+
+
 def partial(ids: tuple[int, ...], total: float, met: int, *, is_complete: bool) -> Partial:
     values = (total / len(ids),) * len(ids)
     return Partial(ids, values, total, Progress(met, is_complete, frozenset(), {}))
@@ -209,3 +225,9 @@ def test_a_term_begins_only_where_its_own_source_is():
     begun = asked.progress((4,))
     assert (begun.met, begun.is_complete, begun.continuing) == (1, False, {5})
     assert begun.wanted(NOWHERE) == {5} and begun.wanted(1) == {4, 5}
+
+
+def test_terms_are_asked_for_if_any_sentence_has_some():
+    one = Terms((Term((Form((RARE,)),)),), (), ())
+    assert are_asked([None, one]) and are_asked([one])
+    assert not are_asked([None, None]) and not are_asked([]) and not are_asked(None)

@@ -128,8 +128,13 @@ def test_the_most_probable_next_ids_are_those_of_each_alone_in_batches_within_th
         assert [(one.token_id, one.log_prob) for one in ones] == [(n, log_probs[n]) for n in wanted]
     assert model.asked == [(2, 4), (2, 5), (2, 3), (2, 3)]
     assert told == [("predict", 2, 4), ("predict", 4, 4)]
-    (every,) = likely_next(model, [[EOS]], [[]], 99, forbidden=(8,))
-    assert {one.token_id for one in every} == set(range(8))
+    for budget, at_once in ((19, 1), (20, 2)):  # a beginning of nine ids and its <bos> are ten
+        model = Parrot()
+        likely_next(model, [[EOS]] * 2, [[5] * 9] * 2, 1, batch_tokens=budget)
+        assert model.asked == [(at_once, 1), (at_once, 10)] * (2 // at_once)
+    for forbidden in ((8,), ()):
+        (every,) = likely_next(model, [[EOS]], [[]], 99, forbidden=forbidden)
+        assert {one.token_id for one in every} == set(range(VOCABULARY)).difference(forbidden)
 
 
 def test_a_source_without_a_target_is_our_own_mistake():
