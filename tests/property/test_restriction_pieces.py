@@ -74,6 +74,8 @@ phrases = st.lists(st.from_regex(r"\A[ab1]{1,2}([ ',][abA]{1,2}){0,2}\Z"), min_s
 @given(pieces=pieces, never=phrases, data=st.data())
 @example(pieces=(*SPECIAL, " ba", "a", " b a, b"), never=["a", "b a"], data=None)
 @example(pieces=(*SPECIAL, "a b", " b", "'a b", "A b ", "b'"), never=["a b"], data=None)
+@example(pieces=(*SPECIAL, "b", "a", STRANGE), never=["a"], data=None)
+@example(pieces=(*SPECIAL, "a ", "b"), never=["a b"], data=None)
 def test_no_piece_completes_what_never_appears(pieces, never, data):
     spelling = Spelled(pieces)
     rule = Restriction(never=never).rule(spelling)

@@ -118,7 +118,7 @@ class _Only:
         head = re.match(r"\w*", text)
         assert head is not None
         rest = text[head.end() :]
-        *whole, last = re.split(r"\W+", rest) if rest else [""]
+        *whole, last = re.split(r"\W+", rest)
         return head[0], bool(rest), all(word in self._words for word in whole if word) and last in self._begun
 
     def after(self, text: str) -> Allowed:
