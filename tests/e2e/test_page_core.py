@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from page_fixtures import make_trace, number, numbers_in, point_at, rows_of, turn_to, watch
+from page_fixtures import SENTENCE, make_trace, number, numbers_in, point_at, rows_of, turn_to, watch
 
 from vitrail.config import DecodeConfig
 from vitrail.trace import Trace, inside
@@ -336,6 +336,19 @@ def test_hostile_text_is_text(open_page, street):
         page.get_by_role("button", name="SVG").click()
     tree = ElementTree.parse(download.value.path())
     assert not [node for node in tree.iter() if node.tag.endswith(("script", "img", "foreignObject"))]
+
+
+def test_long_words_in_a_long_sentence_break_no_view(open_page):
+    word = "donaudampfschiff" * 19
+    sentence = " ".join(["the", word, *SENTENCE.split() * 3, word])
+    trace = make_trace(sentence, decode=DecodeConfig(beam_size=1, max_extra=8), reference=f"le {word}")
+    last = len(trace.document["target"]["tokens"]) - 1
+    assert last >= len(trace.document["source"]["tokens"])  # a place that no token of the source has
+    page = open_page(trace)
+    for place in ("view=black-box", f"view=softmax&stack=decoder&sublayer=cross_attention&token={last}"):
+        turn_to(page, place)
+        for view in each_view(page):
+            assert page.locator(".problem").count() == 0, view
 
 
 def test_nonsense_in_the_address_shows_the_nearest_place(open_page, street):

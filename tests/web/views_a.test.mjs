@@ -8,7 +8,7 @@ import {BEGINNING} from "../../src/vitrail/web/state.js";
 import {readTrace} from "../../src/vitrail/web/trace.js";
 import {termsOf} from "../../src/vitrail/web/views/11_weighted_values.js";
 import {addsUp} from "../../src/vitrail/web/views/adding_up.js";
-import {AttentionParts, strongest} from "../../src/vitrail/web/views/attention_parts.js";
+import {AttentionParts, keysToShow, strongest} from "../../src/vitrail/web/views/attention_parts.js";
 import {differences, switchHeads} from "../../src/vitrail/web/views/heads_off.js";
 import {groupWeight, groupWords, hasPieces, ungrouped} from "../../src/vitrail/web/views/word_groups.js";
 import {columnsFor, LINE, wrappedHeight} from "../../src/vitrail/web/views/wrapped_vector.js";
@@ -226,4 +226,10 @@ test("x, what is added to it and the sum add up in the last digit shown, with ei
       assert.ok(Math.abs(a - x[i]) < 1e-3 && Math.abs(c - added[i]) < 1e-3);
     }
   }
+});
+
+test("a query that is no key is not among the keys that are shown", () => {
+  const weights = [0.1, 0.5, 0.05, 0.3, 0.05];
+  assert.deepEqual(keysToShow(weights, 2, 0), [0, 1, 3]);
+  assert.deepEqual(keysToShow(weights, 2, 5), [1, 3]);
 });

@@ -137,13 +137,13 @@ export class AttentionParts {
  * Which keys of a row to show, in the order of the sentence: all, or those with the largest values.
  * @param {ArrayLike<number>} values scores or weights
  * @param {number} most
- * @param {number} always one that is always shown
+ * @param {number} always one that is always shown, if it is a key: a query of another sentence may not be
  */
 export function keysToShow(values, most, always) {
   const all = Array.from(values, (_, key) => key);
   if (all.length <= most) return all;
   const largest = all.sort((a, b) => values[b] - values[a]).slice(0, most);
-  return [...new Set([...largest, always])].sort((a, b) => a - b);
+  return [...new Set(always < all.length ? [...largest, always] : largest)].sort((a, b) => a - b);
 }
 
 /**
