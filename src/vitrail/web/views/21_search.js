@@ -8,7 +8,7 @@ import {label} from "../draw/label.js";
 import {fadeIn, wantsStillness} from "../draw/motion.js";
 import {letterSize, rowsThatFit} from "../draw/fit.js";
 import {readable} from "../draw/reading.js";
-import {inRow} from "./live.js";
+import {menuOf} from "../shell/pickers.js";
 import {compareSearches, searchSettings} from "./search_again.js";
 import {endOf, isGreedy, searchTree, wayTo} from "./search_tree.js";
 import {followReference} from "./reference_way.js";
@@ -25,6 +25,8 @@ const STEP = 54; // the names of the steps at the left
 const HIGHEST = 46; // of a step, if there is room; the node takes most of it
 const LOWEST = 24;
 const WIDEST = 150; // of a candidate
+const SMALLEST_WORD = 0.8; // of its letters: so small a word becomes, before it is cut to make room for its score
+const LEAST_WORD = 2.5; // heights of a letter: so much of a word is shown beside a score
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Place of a node */
 
@@ -156,22 +158,22 @@ function shownSteps(context, steps) {
  * @returns {HTMLElement[]}
  */
 function parts(context, steps) {
-  const {first, last, page, pages} = shownSteps(context, steps);
+  const {page, pages} = shownSteps(context, steps);
   if (pages < 2) return [];
-  /** @type {(text: string, to: number) => HTMLElement} */
-  const button = (text, to) =>
-    element(
-      "button",
-      {
-        type: "button",
-        disabled: to < 0 || to >= pages,
-        "data-key": `search-part-${text}`,
-        onclick: () => context.setOption("part", String(to)),
-      },
-      text,
-    );
+  const place = (/** @type {number} */ part) =>
+    `steps ${part * MOST_STEPS + 1}–${Math.min(steps, (part + 1) * MOST_STEPS)}`;
   return [
-    inRow(button("◀ earlier", page - 1), `steps ${first + 1} to ${last} of ${steps}`, button("later ▶", page + 1)),
+    element(
+      "label",
+      {class: "picker-line picker-menu"},
+      menuOf({
+        title: "Which steps are shown",
+        key: "search-part",
+        texts: Array.from({length: pages}, (_, part) => place(part)),
+        place: page,
+        onpick: (part) => context.setOption("part", part ? String(part) : null),
+      }),
+    ),
   ];
 }
 
@@ -191,7 +193,7 @@ function draw(context, columns, chosen) {
   const {height: pitch} = rowsThatFit(steps.length, context.tall - TITLES - 6, {high: HIGHEST, low: LOWEST});
   const left = context.room < 600 ? 26 : STEP;
   const width = Math.min(WIDEST, (context.room - left) / most);
-  const inner = width - Math.min(14, width * 0.12);
+  const inner = width - Math.min(8, width * 0.08);
   /** @type {Map<TreeNode, Place>} */
   const places = new Map();
   const grown = grownSteps(context, columns.length);
@@ -314,9 +316,6 @@ function legend(context, y) {
     });
     x += 104;
   }
-  if (context.trace.search.kind === "beam") {
-    label(picture, {x, y, text: "(−…) behind the last one kept", size: 13, quiet: true});
-  }
 }
 
 /**
@@ -355,7 +354,7 @@ function drawLink(context, from, to, isWay, fate) {
 }
 
 /**
- * A candidate: its word and its score, side by side, or only the word if the node is narrow.
+ * A candidate: its word and its score, side by side. A long word is cut; if the node is narrow, there is no score.
  * @param {ViewContext} context
  * @param {TreeNode} node
  * @param {Place} place
@@ -371,21 +370,25 @@ function drawNode(context, node, place, isWay) {
   const size = letterSize(place.height, 14);
   const number = candidate.chance !== undefined ? percent(candidate.chance) : shortScore(candidate.score);
   const digits = size * 0.85;
-  const numberWidth = picture.ruler.width(number, digits) + 8;
+  const numberWidth = picture.ruler.width(number, digits) + 4;
   const baseline = place.y + place.height / 2 + size * 0.35;
   const text = `${candidate.fate === "finished" ? "✓ " : ""}${trace.vocabulary[candidate.id]}`;
-  const hasNumber = picture.ruler.width(text, size, isAlive) + numberWidth + 10 <= place.width;
+  const forBoth = place.width - 9;
+  const whole = picture.ruler.width(text, size, isAlive);
+  const hasNumber = Math.min(LEAST_WORD * size, whole) + numberWidth <= forBoth;
+  const forWord = hasNumber ? forBoth - numberWidth : forBoth;
+  const written = size * Math.max(SMALLEST_WORD, Math.min(1, forWord / whole));
   label(picture, {
-    x: place.x + 6,
+    x: place.x + 5,
     y: baseline,
-    text: picture.ruler.fit(text, place.width - 10, size, isAlive),
-    size,
+    text: picture.ruler.fit(text, forWord + 0.5, written, isAlive),
+    size: written,
     bold: isAlive,
     quiet: !isAlive,
   });
   if (!hasNumber) return;
   label(picture, {
-    x: place.x + place.width - 5,
+    x: place.x + place.width - 4,
     y: baseline,
     text: number,
     size: digits,

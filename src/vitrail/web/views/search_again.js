@@ -30,7 +30,7 @@ export function searchSettings(context) {
       "aria-label": name,
       "data-key": `search-${name}`,
     });
-    input.style.width = "5.2rem";
+    input.style.width = `${Math.max(4, 2.2 + String(most).length / 2)}rem`;
     return input;
   };
   const beamSize = field("beam_size", search.beam_size, 1, 32, 1);
@@ -43,7 +43,7 @@ export function searchSettings(context) {
     name: "prefix",
     value: trace.whatIf.prefix,
     maxlength: 2000,
-    placeholder: "anything",
+    placeholder: "begins with …",
     "aria-label": "first words of the translation",
     "data-key": "search-prefix",
   });
@@ -82,7 +82,7 @@ export function searchSettings(context) {
     },
     inRow(
       element("label", {}, "beam_size ", beamSize),
-      element("label", {}, "begins with ", begins),
+      begins,
       element("button", {type: "submit", "data-key": "search-again"}, "Search again"),
       element("button", {type: "button", "data-key": "search-greedy", onclick: () => again(1, 1)}, "Greedy"),
     ),
