@@ -98,7 +98,40 @@ def test_the_built_in_models_too(open_page):
     from vitrail.translator import load
 
     sentence = f"{SENTENCE.replace(chr(39), ' ')}.".capitalize()
-    check_boxes(open_page(load("builtin").explain(sentence, to="fr", live=True)), "laptop")
+    model = load("builtin")
+    check_boxes(open_page(model.explain(sentence, to="fr", live=True)), "laptop")
+    # A search of more steps than are shown at once has a menu of them.
+    long = f"The student who read the old book in the garden did not see that {sentence.lower()}"
+    page = open_page(model.explain(long, to="fr", live=True), "view=search")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    turn_to(page, "view=search")
+    assert page.evaluate(BOXES)["cutControls"] <= 0
+    page.locator("[data-key='search-part']").select_option("1")
+    page.get_by_text("step 19").wait_for()
+
+
+@pytest.mark.parametrize("screen", ["laptop", "phone"])
+def test_no_text_of_the_stacks_covers_another_or_leaves_the_picture(open_page, screen):
+    words = f"{SENTENCE} and the student ate the bread because it was too wide"
+    page = open_page(make_trace(words, encoder_layers=4, d_model=256), "view=stacks")
+    width, height = SCREENS[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    turn_to(page, "view=stacks")
+    texts = page.locator("main .picture text").evaluate_all(
+        "texts => texts.map((text) => { const {x, y, width, height} = text.getBBox();"
+        " return [text.textContent, x, y, x + width, y + height]; })"
+    )
+    boxes = page.locator("main .picture .box rect").evaluate_all(
+        "boxes => boxes.map((box) => { const {y, height} = box.getBBox(); return [y, y + height]; })"
+    )
+    for place, (text, left, top, right, bottom) in enumerate(texts):
+        assert top >= -1, text
+        for other, *sides in texts[:place]:
+            assert min(right, sides[2]) - max(left, sides[0]) < 2 or min(bottom, sides[3]) - max(top, sides[1]) < 6, (
+                text,
+                other,
+            )
+        assert not [edge for box in boxes for edge in box if top + 3 < edge < bottom - 3], text
 
 
 @pytest.mark.slow

@@ -12,6 +12,8 @@ import {pressable} from "./reading.js";
  * @typedef {[number, number]} Point
  */
 
+const LEAST_TWO_LINES = 2.3; // of a box's height, in heights of its letters
+
 /**
  * A frame with a title in its upper left corner.
  * @param {Picture} picture
@@ -64,6 +66,10 @@ export function box(picture, given) {
       }),
       area,
     );
+    if (note && height < LEAST_TWO_LINES * size) {
+      oneLine(picture, {area, text, note, size, ink});
+      return;
+    }
     const middle = y + height / 2 + size * 0.35 - (note ? size * 0.55 : 0);
     label(picture, {
       x: x + width / 2,
@@ -83,6 +89,20 @@ export function box(picture, given) {
     pressable(picture, group, {label: given.spoken ?? text, onpick: given.onpick, key: given.key, current});
   }
   return area;
+}
+
+/**
+ * A name and a note side by side, in a box that is too low for one below the other.
+ * @param {Picture} picture
+ * @param {{area: Box, text: string, note: string, size: number, ink: string}} given
+ */
+function oneLine(picture, {area: {x, y, width, height}, text, note, size, ink}) {
+  const baseline = y + height / 2 + size * 0.35;
+  const name = picture.ruler.fit(text, width - 20, size, true);
+  label(picture, {x: x + 10, y: baseline, text: name, size, bold: true, colour: ink});
+  const room = width - 32 - picture.ruler.width(name, size, true);
+  const shown = picture.ruler.fit(note, room, 12);
+  if (room > 0) label(picture, {x: x + width - 10, y: baseline, text: shown, size: 12, quiet: true, anchor: "end"});
 }
 
 /**

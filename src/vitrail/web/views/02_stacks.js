@@ -15,7 +15,9 @@ import {rowsThatFit} from "../draw/fit.js";
 const LAYER = 58; // the height of a layer, if there is room
 const LOWEST = 30;
 const GAP = 14;
-const ENDS = 44 + 34 + 60 + 8; // the frame's title, and what stands above and below the stacks
+const ABOVE = 38; // from the upper edge to the decoders, without the lines of the translation
+const ENDS = 44 + ABOVE + 60 + 8; // the frame's title, and what stands above and below the stacks
+const NARROW = 232; // units: in a narrower stack names and numbers of parameters have their own lines
 const MOST_SAID = 3; // lines of the translation above the decoders
 
 /** @type {import("../views.js").View} */
@@ -71,20 +73,24 @@ function draw(context) {
   const space = context.tall - ENDS - 20 * (said.length + fed);
   const {height: pitch} = rowsThatFit(highest, space, {high: LAYER + GAP, low: LOWEST + GAP});
   const stackHeight = (/** @type {number} */ number) => number * pitch + 44;
-  const bottom = 34 + 20 * said.length + stackHeight(highest);
+  const bottom = ABOVE + 20 * said.length + stackHeight(highest);
   /** @type {Record<Stack, number>} */
   const left = {encoder: 0, decoder: width + gap};
 
+  const inset = width < NARROW ? 8 : 16;
   for (const stack of /** @type {Stack[]} */ (["encoder", "decoder"])) {
     const height = stackHeight(layers[stack]);
     const y = bottom - height;
     const title = stack === "encoder" ? "Encoders" : "Decoders";
-    frame(picture, {x: left[stack], y, width, height, meaning: stack, title, note: parametersOf(context, stack)});
+    const x = left[stack];
+    const total = `${parametersOf(context, stack)} parameters`;
+    frame(picture, {x, y, width, height, meaning: stack, title, note: width < NARROW ? undefined : total});
+    if (width < NARROW) label(picture, {x: x + 14, y: y + 38, text: total, size: 12, quiet: true});
     for (let layer = 0; layer < layers[stack]; layer++) {
       drawLayer(context, stack, layer, {
-        x: left[stack] + 16,
+        x: x + inset,
         y: bottom - (layer + 1) * pitch,
-        width: width - 32,
+        width: width - 2 * inset,
         pitch,
       });
     }
@@ -93,8 +99,8 @@ function draw(context) {
   if (context.cameFrom === "black-box") zoom(picture.node, "inward");
   drawEnds(context, left, width, bottom, stackHeight, said);
   picture.describe(
-    `${layers.encoder} encoders (${parametersOf(context, "encoder")}) beside ${layers.decoder} decoders ` +
-      `(${parametersOf(context, "decoder")}); an arrow leads from the top encoder to every decoder.`,
+    `${layers.encoder} encoders (${parametersOf(context, "encoder")} parameters) beside ${layers.decoder} decoders ` +
+      `(${parametersOf(context, "decoder")} parameters); an arrow leads from the top encoder to every decoder.`,
   );
 }
 
@@ -108,7 +114,7 @@ function drawLayer(context, stack, layer, {x, y, width, pitch}) {
   const {trace} = context;
   const tokens = trace.tokens(stack).length;
   const parameters = trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
-  const shape = `${tokens} × ${trace.config.d_model}${width > 260 ? " in and out" : ""}`;
+  const shape = `${tokens} × ${trace.config.d_model}${width > 260 && pitch >= LAYER ? " in and out" : ""}`;
   const note = `${shape} · ${shortCount(parameters)} parameters`;
   const short = width < 200 ? `${shape} · ${shortCount(parameters)}` : note;
   box(context.picture(""), {
@@ -120,7 +126,7 @@ function drawLayer(context, stack, layer, {x, y, width, pitch}) {
     note: short,
     meaning: stack,
     filled: false,
-    size: 16,
+    size: width < 200 ? 14 : 16,
     onpick: () => context.go("layer", {stack, layer}),
     spoken: `${stack} ${layer}, ${note}: go inside`,
     key: `stack-${stack}-${layer}`,
@@ -224,5 +230,5 @@ function parametersOf({trace}, stack) {
   for (let layer = 0; layer < trace.layers(stack); layer++) {
     total += trace.model.parameters.parts[`${stack}.${layer}`] ?? 0;
   }
-  return `${shortCount(total)} parameters`;
+  return shortCount(total);
 }
