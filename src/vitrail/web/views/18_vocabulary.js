@@ -75,7 +75,7 @@ function search(context, ids) {
     ),
   );
   const found = element("div", {class: "found", role: "group", "aria-label": "Words found"});
-  const told = element("span", {class: "needs-studio", role: "status"});
+  const told = element("span", {class: "found-count", role: "status"});
   const typed = element("input", {
     type: "search",
     placeholder: "find a word or a number",
@@ -92,7 +92,7 @@ function search(context, ids) {
         ? `${count(places.length)} words, showing the first ${MOST_SHOWN}`
         : `${places.length} ${places.length === 1 ? "word" : "words"}`,
     );
-    found.replaceChildren(...places.slice(0, MOST_SHOWN).map((id) => result(id)));
+    found.replaceChildren(told, ...places.slice(0, MOST_SHOWN).map((id) => result(id)));
   };
   /** @param {number} id */
   const result = (id) =>
@@ -118,7 +118,7 @@ function search(context, ids) {
       "reset",
     );
   return [
-    element("div", {class: "word-search"}, typed, told, found),
+    element("div", {class: "word-search"}, typed, found),
     element(
       "div",
       {class: "picker-line long"},
