@@ -47,7 +47,7 @@ def test_every_head_is_a_small_picture_that_leads_to_the_head(trace, album):
     assert "layer=1" in page.url and "sublayer=cross_attention" in page.url and "head=2" in page.url
     measured = trace.document["habits"]["heads"]["decoder.1.cross_attention"]["heads"][2]
     said = page.locator(".prose").inner_text()
-    assert f"{100 * measured['low']:.1f} % to {100 * measured['high']:.1f} %" in said
+    assert f"{100 * measured['low']:.1f}% to {100 * measured['high']:.1f}%" in said
     assert "not a proof" in said
     page.locator("[data-key='open-head']").click()
     assert page.locator(".view-title").inner_text() == "What a word looks at"

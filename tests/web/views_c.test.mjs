@@ -75,10 +75,10 @@ test("a habit is said with how sure it is", () => {
     shares: {first: 0.1},
     evenness: 0.2,
   };
-  assert.equal(habitInShort(habit), "same word 41 %");
+  assert.equal(habitInShort(habit), "same word 41%");
   assert.equal(
     habitInWords(habit),
-    "usually looks at the same word: 41.0 % (38.5 % to 43.7 %) of its weight; in 78 % of resampled sets of sentences",
+    "usually looks at the same word: 41.0% (38.5% to 43.7%) of its weight; in 78% of resampled sets of sentences",
   );
   assert.match(habitInWords({...habit, habit: "mixed", share: 0.1}), /most of its weight.* is on the first token/);
   assert.match(habitInWords({...habit, habit: "spread"}), /everything nearly alike/);

@@ -42,7 +42,18 @@ export function habitOf(trace, attention, head) {
 }
 
 /**
- * A habit in one or two words: "next 46 %", "mixed".
+ * A head in words: "encoder layer 0, self-attention, head 3".
+ * @param {string} attention "encoder.0.self_attention"
+ * @param {number} head
+ */
+export function headInWords(attention, head) {
+  const [stack, layer, sublayer] = attention.split(".");
+  const kind = sublayer === "self_attention" ? "self-attention" : "encoder-decoder attention";
+  return `${stack} layer ${layer}, ${kind}, head ${head}`;
+}
+
+/**
+ * A habit in one or two words: "next 46%", "mixed".
  * @param {HeadHabit} habit
  */
 export function habitInShort({habit, share}) {
@@ -89,5 +100,5 @@ export function unitHabit(trace, layer, unit) {
  * @param {number} [digits]
  */
 export function inPerCent(share, digits = 1) {
-  return `${decimal(100 * share, digits)} %`;
+  return `${decimal(100 * share, digits)}%`;
 }

@@ -6,7 +6,7 @@ import {headColour} from "../colour.js";
 import {bars} from "../draw/bars.js";
 import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
-import {habitInShort, habitInWords, habitOf, inPerCent} from "../habits.js";
+import {habitInShort, habitInWords, habitOf, headInWords, inPerCent} from "../habits.js";
 import {percent, precise} from "../numbers.js";
 import {attentionOf} from "../state.js";
 import {switchHeads} from "./heads_off.js";
@@ -45,7 +45,8 @@ export const allHeadsView = {
     const habit = habitOf(trace, attention, state.head);
     if (habit && trace.habits) {
       const even = trace.habits.heads[attention].even[habit.habit];
-      context.say`Over ${trace.habits.sentences} sentences, head ${state.head} of ${attention} ${habitInWords(habit)}.
+      context.say`Over ${trace.habits.sentences} sentences, ${plain(headInWords(attention, state.head))}
+        ${habitInWords(habit)}.
         ${plain(even === undefined ? "" : `A head that looks everywhere alike would put ${inPerCent(even)} there.`)}`;
     } else {
       context.say`What the heads usually do has not been measured for this model: ${"vitrail heads"} does it.`;
@@ -118,7 +119,7 @@ function showControls(context, attention) {
   const isOff = trace.isOff(attention, state.head);
   const off = trace.whatIf.heads_off;
   context.controls(
-    element("span", {class: "picker-title"}, `${attention.replaceAll("_", "-")}, head ${state.head}`),
+    element("span", {class: "picker-title"}, `Head ${state.head}`),
     element(
       "button",
       {
@@ -247,7 +248,7 @@ function small(context, {block, path, layer, head, x, y, cell, hasName, isHere})
     value: (query, key) => (isOff ? 0 : weights.at(head, query, key)),
     largest: 1,
     colour: headColour(head, context.theme),
-    name: `${path}, head ${head}`,
+    name: headInWords(path, head),
     key: `glance-${path}-${head}`,
     describe: (query, key) => [
       `${block.title} ${layer}, head ${head}${isOff ? ", switched off" : ""}`,
@@ -283,7 +284,7 @@ function large(context, attention, {x, y, width, height}) {
   const habit = habitOf(trace, attention, state.head);
   const shares = habit ? Object.entries(habit.shares) : [];
   const barHeight = 19;
-  const forBars = habit ? (shares.length + 1) * barHeight + 44 : 0;
+  const forBars = habit ? (shares.length + 1) * barHeight + 66 : 0;
   const size = queries.length > 24 ? 10 : 12;
   const names = Math.min(90, picture.ruler.widest([...queries], size, true)) + 8;
   const across = (width - names - 10) / keys.length;
@@ -295,7 +296,7 @@ function large(context, attention, {x, y, width, height}) {
   label(picture, {
     x,
     y: y + 15,
-    text: `${attention.replaceAll("_", "-")}, head ${state.head}`,
+    text: headInWords(attention, state.head),
     bold: true,
     colour: headColour(state.head, context.theme),
   });
@@ -339,6 +340,13 @@ function large(context, attention, {x, y, width, height}) {
           ]
         : [`evenness: ${inPerCent(habit.evenness)}`],
     key: "habit",
+  });
+  label(picture, {
+    x,
+    y: below + 8 + (shares.length + 1) * barHeight + 18,
+    text: picture.ruler.fit("evenness: 0% is one token, 100% all tokens alike", width, 12),
+    size: 12,
+    quiet: true,
   });
 }
 

@@ -7,16 +7,18 @@ import {shades} from "../colour.js";
 import {bars} from "../draw/bars.js";
 import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
-import {inPerCent} from "../habits.js";
+import {headInWords, inPerCent} from "../habits.js";
 import {decimal, scientific} from "../numbers.js";
 import {attentionOf} from "../state.js";
 import {blocksOf} from "./24_all_heads.js";
+import {oneOf} from "./choices.js";
 import {switchHeads} from "./heads_off.js";
 import {writeHeads} from "../request.js";
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
  * @typedef {import("../trace.js").Trace} Trace
+ * @typedef {import("../trace.js").Stack} Stack
  * @typedef {import("../compare.js").HeadMoved} HeadMoved
  */
 
@@ -25,7 +27,7 @@ export const twoAtOnceView = {
   id: "two",
   row: 27,
   title: "Two at once",
-  pickers: ["stack"],
+  pickers: [],
   render(context) {
     const {trace, second, compare} = context;
     if (!compare) {
@@ -35,6 +37,7 @@ export const twoAtOnceView = {
       context.note(context.needsStudio("put a second translation beside this one"));
       return;
     }
+    if (second) showStack(context);
     showControls(context, compare);
     if (!second && context.isComparing) {
       context.lead`The second translation is on its way …`;
@@ -52,6 +55,24 @@ export const twoAtOnceView = {
     draw(context, second);
   },
 };
+
+/**
+ * Whose layers are compared: only once there is something to compare.
+ * @param {ViewContext} context
+ */
+function showStack(context) {
+  /** @type {Stack[]} */
+  const stacks = ["encoder", "decoder"];
+  context.controls(
+    oneOf({
+      title: "Stack",
+      key: "picker-stack",
+      choices: stacks.map((stack) => ({value: stack, text: stack})),
+      current: context.state.stack,
+      onpick: (stack) => context.update({stack: stacks.find((one) => one === stack)}),
+    }),
+  );
+}
 
 /**
  * @param {ViewContext} context
@@ -78,7 +99,7 @@ function showControls(context, compare) {
   const isOff = trace.isOff(attention, state.head);
   /** @type {[string, Record<string, string>][]} */
   const choices = [
-    [`head ${state.head} of ${attention.replaceAll("_", "-")} ${isOff ? "on" : "off"}`, {heads_off: heads}],
+    [`${headInWords(attention, state.head)}: ${isOff ? "on" : "off"}`, {heads_off: heads}],
     ["greedy search", {beam_size: "1"}],
     ["a beam of 4", {beam_size: "4"}],
     ["a beam of 16", {beam_size: "16"}],
@@ -86,7 +107,7 @@ function showControls(context, compare) {
   for (const {name} of models) if (name !== request?.model) choices.push([`model ${name}`, {model: name}]);
   const menu = element(
     "select",
-    {"data-key": "second-choice", "aria-label": "Or something else"},
+    {class: "menu", "data-key": "second-choice", "aria-label": "Or something else"},
     element("option", {value: ""}, "or something else …"),
     choices.map(([name], index) => element("option", {value: String(index)}, name)),
   );
@@ -128,8 +149,7 @@ function sayWhereTheyPart(context, second) {
 
 /** @param {HeadMoved} head */
 function nameOf({stack, layer, sublayer, head}) {
-  const kind = sublayer === "self_attention" ? "self-attention" : "encoder-decoder attention";
-  return `${stack} layer ${layer}, ${kind}, head ${head}`;
+  return headInWords(`${stack}.${layer}.${sublayer}`, head);
 }
 
 /**
@@ -307,5 +327,5 @@ function drawSteps(context, second, {x, y, width}) {
  * @param {number} share
  */
 function shareOf(share) {
-  return share > 0 && share < 0.001 ? `${scientific(100 * share)} %` : inPerCent(share);
+  return share > 0 && share < 0.001 ? `${scientific(100 * share)}%` : inPerCent(share);
 }
