@@ -22,7 +22,6 @@ export function guideList(views, current, go) {
           {
             type: "button",
             class: "guide-entry",
-            title: view.title, // long titles are cut off
             "aria-current": view === current ? "step" : null,
             "data-key": `guide-${view.id}`,
             onclick: () => go(view),

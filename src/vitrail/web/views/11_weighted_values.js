@@ -112,10 +112,12 @@ function draw(context, parts, weights) {
   );
   const weightLeft = nameWidth + 8;
   const left = weightLeft + 62;
-  const inNumbers = columnsShown(context, d_k, Math.floor((room - left - (isWide ? 150 : 0)) / 58));
-  const stripWidth = isWide ? room - left - 16 - inNumbers.count * 58 : 0;
+  const largest = Math.max(...terms.map((term) => extent(term.values).size), extent(z).size);
+  const pitch = Math.ceil(picture.ruler.width(decimal(-largest, DIGITS), 13.5, true)) + 14;
+  const inNumbers = columnsShown(context, d_k, Math.floor((room - left - (isWide ? 150 : 0)) / pitch));
+  const stripWidth = isWide ? room - left - 16 - inNumbers.count * pitch : 0;
   const numberLeft = isWide ? left + stripWidth + 16 : left;
-  const cellWidth = isWide ? 58 : Math.floor((room - left) / inNumbers.count);
+  const cellWidth = isWide ? pitch : Math.floor((room - left) / inNumbers.count);
 
   if (inNumbers.count < d_k) context.controls(inNumbers.picker);
   const top = 34;
@@ -133,7 +135,6 @@ function draw(context, parts, weights) {
       numeric: true,
     });
   }
-  const largest = Math.max(...terms.map((term) => extent(term.values).size), extent(z).size);
   const shares = addsUp(
     terms.map((term) => term.weight ?? 0),
     1,

@@ -6,6 +6,9 @@ import {shades} from "../colour.js";
 import {decimal, percent, significant} from "../numbers.js";
 import {label} from "../draw/label.js";
 import {columnLabels, columnLabelsHeight, matrix, rowLabels} from "../draw/matrix.js";
+import {toldApart} from "./choices.js";
+
+const MOST_LETTERS = 24; // of a word in a line of text
 
 /**
  * @typedef {import("../context.js").ViewContext} ViewContext
@@ -28,7 +31,7 @@ export const whatMatteredView = {
     const found = mattered(trace);
     const chosen = trace.target.tokens[state.step];
     if (!found) {
-      context.lead`Which words of the source ${word(chosen)} needed: left out one at a time, and predicted again.`;
+      context.lead`Which words of the source ${word(inShort(chosen))} needed: each left out, and predicted again.`;
       if (context.leftOut()) context.say`It is being computed: a forward pass for each word.`;
       else context.say`For a sentence of this length the page does not have it: it takes a forward pass for each word.`;
       return;
@@ -38,8 +41,8 @@ export const whatMatteredView = {
     const seen = largestPlace(column(found.attention));
     const loss = found.loss[most][state.step];
     const [whole, left] = [found.without[most][state.step] + loss, found.without[most][state.step]].map(chance);
-    context.lead`${word(chosen)} needs ${word(found.words[most])} most: without it, its probability falls from ${whole}
-      to ${left}.`;
+    context.lead`${word(inShort(chosen))} needs ${word(inShort(found.words[most]))} most: without it, its probability
+      falls from ${whole} to ${left}.`;
     context.say`On the left, each source word is left out in turn, and the model predicts the same translation again:
       exactly, by computing. Orange words were needed; blue ones stood in the way.`;
     const agree = trace.target.tokens.filter(
@@ -113,7 +116,7 @@ function showControls(context, {places, words}) {
   const chosen = Number(context.option("gone", "-1"));
   const menu = element(
     "select",
-    {"data-key": "leave-out", "aria-label": "Leave a word out and translate again"},
+    {class: "menu", "data-key": "leave-out", "aria-label": "Leave a word out and translate again"},
     element("option", {value: "-1"}, "Leave out, and see both …"),
     words.map((text, index) => element("option", {value: String(index), selected: index === chosen}, text)),
   );
@@ -200,11 +203,19 @@ function draw(context, found) {
     y: bottom + 28,
     text:
       instead === chosen
-        ? `Without “${words[most]}” it is still “${chosen}”.`
-        : `Without “${words[most]}” it would be “${instead}”.`,
+        ? `Without “${inShort(words[most])}” it is still “${inShort(chosen)}”.`
+        : `Without “${inShort(words[most])}” it would be “${inShort(instead)}”.`,
   });
   const each = words.map((text, row) => `${text} ${decimal(loss[row][state.step])}`);
   picture.describe(`For “${chosen}” the words matter by ${each.join(", ")}.`);
+}
+
+/**
+ * A word that fits into a line: a long one keeps its beginning and its end.
+ * @param {string} text
+ */
+function inShort(text) {
+  return toldApart([text], MOST_LETTERS)[0];
 }
 
 /**
