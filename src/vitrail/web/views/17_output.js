@@ -200,7 +200,7 @@ function draw(context, chances, temperature, top) {
     operation(second, bend);
   } else operation(first, `linear, ${bend}`);
   title(
-    temperature === 1 ? "log-probabilities" : "probabilities at this temperature",
+    temperature === 1 ? "log-probabilities" : `probabilities at ${temperature.toFixed(2)}`,
     `${count(vocabulary.length)} numbers`,
   );
   const third = foldedVocabulary(picture, {

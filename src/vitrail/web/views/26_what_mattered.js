@@ -117,7 +117,7 @@ function showControls(context, {places, words}) {
   const menu = element(
     "select",
     {class: "menu", "data-key": "leave-out", "aria-label": "Leave a word out and translate again"},
-    element("option", {value: "-1"}, "Leave out, and see both …"),
+    element("option", {value: "-1"}, "Leave a word out …"),
     words.map((text, index) => element("option", {value: String(index), selected: index === chosen}, text)),
   );
   menu.addEventListener("change", () => {
