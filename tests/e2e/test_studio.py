@@ -266,7 +266,7 @@ def test_two_translations_are_shown_at_once_in_every_view(page, phrases):
         assert {"étudiant", "suis"} <= marked
         assert "<2en>" not in marked
         page.locator("[data-key='where-they-part']").click()
-        page.select_option("[data-key='second-choice']", label="head 0 of encoder.0.self-attention off")
+        page.select_option("[data-key='second-choice']", label="encoder layer 0, self-attention, head 0: off")
         page.locator(".two-at-once", has_text="head 0").wait_for()
         page.locator("[data-key='stop-comparing']").click()
         assert "b." not in page.url

@@ -261,14 +261,16 @@ def test_work_begins_before_anybody_waits_for_it() -> None:
 
 
 def test_what_has_not_begun_when_the_workers_are_closed_never_begins() -> None:
-    gate, begun = Event(), list[int]()
+    gate, is_running, begun = Event(), Event(), list[int]()
 
     def wait(number: int) -> None:
         begun.append(number)
+        is_running.set()
         gate.wait(10)
 
     workers = Workers(1)
     first, last = workers.map(wait, [0]), workers.map(wait, [1])
+    assert is_running.wait(60)
     with ThreadPoolExecutor(1) as others:
         closed = others.submit(workers.close)
         with pytest.raises(CancelledError):

@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx
+from loops import in_a_loop
 
 from vitrail.serve.door import Door
 from vitrail.serve.limits import Limits
@@ -19,7 +20,7 @@ class Everybody:
 
 
 def test_more_requests_than_can_be_answered_at_once_are_told_to_come_again():
-    asyncio.run(_three_for_two())
+    in_a_loop(_three_for_two())
 
 
 async def _three_for_two():

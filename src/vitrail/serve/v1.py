@@ -220,7 +220,7 @@ def v1_routes(service: Service) -> APIRouter:
         "/translate/stream",
         summary="Translate a sentence token by token",
         response_class=StreamingResponse,
-        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": _EVENT}}}},
+        responses={200: {"content": {"text/event-stream": {"itemSchema": _EVENT}}}},
     )
     async def stream(body: StreamBody, request: Request) -> Response:
         model, _, target = _chosen(service, body)
